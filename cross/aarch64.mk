@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# aarch64 boards. The agent is static: one file, any Linux. Flags hang on the
+# ISA folder, so a kernel in the wrong folder dies with SIGILL on cortex-a53.
+aarch64_CC := aarch64-linux-gnu-gcc
+aarch64_AR := aarch64-linux-gnu-ar
+aarch64_ISAS := ref neon dotprod
+aarch64_CFLAGS_neon := -O3
+aarch64_CFLAGS_dotprod := -O3 -march=armv8.2-a+dotprod
+aarch64_LDFLAGS_assayd := -static
+aarch64_RUN := qemu-aarch64

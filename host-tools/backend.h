@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who executes layers: a board (client.c, over the protocol) or this process
+ * (local.c, `--local`, and the host's own scalar engine as a column). One
+ * interface, so that commands do not know which.
+ *
+ * Calls are synchronous, on one thread; each wait inside has a deadline.
+ * A backend is used as: open, load, run any number of times, close.
+ */
+#ifndef ASSAY_HOST_BACKEND_H
+#define ASSAY_HOST_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/core/err.h"
+#include "lib/core/slice.h"
+
+/* What hello (or this process) says of itself; strings owned by backend. */
+struct assay_backend_info {
+    const char *board_id; /* "local" for this process */
+    const char *soc;      /* "" unknown */
+    const char *build_id; /* agent version */
+    const char *kernels;  /* "dotprod", "neon", "scalar": highest rung */
+    const char *features; /* "asimd asimddp" */
+    uint32_t protocol;    /* 0 for this process */
+    uint32_t cpu_flags;   /* ASSAY_CPU_* */
+    uint64_t memory_limit, memory_used;
+    uint32_t constants;   /* blobs held */
+    uint64_t uptime_s;
+    const char *lease_owner; /* "" free */
+    uint32_t lease_expires_s;
+};
+
+struct assay_run_tensor {
+    uint32_t tensor;  /* index in the slice */
+    const void *data; /* dense, stored order, borrowed until run returns */
+    size_t bytes;
+};
+
+/* Results, in execution order. A negative return stops the run. */
+struct assay_results {
+    void *self;
+    /* Whole output of one layer. time_us is compute time on the backend. */
+    int (*layer)(void *self, uint32_t layer, const void *data, size_t bytes,
+                 const char *kernel, uint64_t time_us);
+    /* Layer could not run: `tensor` was not given. */
+    int (*missing)(void *self, uint32_t layer, uint32_t tensor);
+    /* A layer starts: for progress. May be NULL. */
+    void (*begin)(void *self, uint32_t layer);
+};
+
+struct assay_backend_run {
+    bool isolated;
+    const bool *layers; /* one a layer, NULL: all */
+    uint32_t cpumask;   /* ASSAY_CPU_* that may be used; ASSAY_CPU_ALL */
+    uint32_t sample;
+    const struct assay_run_tensor *given; /* inputs, reference tensors */
+    size_t n_given;
+    uint64_t layer_timeout_ms; /* 0: the default, 30 s of computing */
+};
+
+struct assay_backend {
+    const struct assay_backend_vtable *vt;
+};
+
+struct assay_backend_vtable {
+    int (*info)(struct assay_backend *b, struct assay_backend_info *out,
+                struct assay_err *err);
+    /* The slice must outlive the backend (or the next load). */
+    int (*load)(struct assay_backend *b, const struct assay_slice *slice,
+                struct assay_err *err);
+    int (*run)(struct assay_backend *b, const struct assay_backend_run *run,
+               const struct assay_results *results, struct assay_err *err);
+    /* Bytes received so far, for the last line of a report. */
+    uint64_t (*received)(struct assay_backend *b);
+    void (*close)(struct assay_backend *b); /* frees b */
+};
+
+struct assay_client_options {
+    const char *target; /* HOST[:PORT] | unix:PATH | exec:CMD | ssh:U@H[:P] */
+    uint64_t timeout_ms;  /* of connect and each answer; 0: 30 s */
+    const char *owner;    /* of the lease: "user@host pid" */
+    bool force;           /* take a lease over */
+    /* Polled while waiting: true ends the wait with ASSAY_ECANCELLED. */
+    const volatile int *interrupted;
+};
+
+int assay_client_open(struct assay_backend **out,
+                      const struct assay_client_options *options,
+                      struct assay_err *err) ASSAY_MUST_CHECK;
+int assay_local_open(struct assay_backend **out, uint32_t cpumask,
+                     struct assay_err *err) ASSAY_MUST_CHECK;
+
+#endif

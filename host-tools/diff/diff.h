@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comparison of one tensor with its reference, and what follows from many:
+ * rows, statuses, culprits, verdict. Pure: no files, no connection, no text
+ * (sentences are in messages.def, chosen by id).
+ */
+#ifndef ASSAY_DIFF_DIFF_H
+#define ASSAY_DIFF_DIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/core/slice.h"
+
+#define ASSAY_FIRST_MISMATCHES 8
+#define ASSAY_LSB_HIST 9 /* counts of |diff| = 0, 1, 2, 3, 4-7, 8-15, 16-31,
+                            32-127, >= 128 */
+
+struct assay_tolerance {
+    double rtol, atol;  /* float tensors; defaults 1e-5, 1e-6 */
+    int64_t max_lsb;    /* integer tensors; default 0 */
+};
+
+/* Integers compare as integers, floats as floats; NaN equals NaN. */
+struct assay_diff {
+    uint64_t count;
+    uint64_t mismatch; /* elements whose bits (ints) or values differ */
+    uint64_t outside;  /* elements outside the tolerance */
+    int64_t max_lsb;   /* integers: largest |got - ref| */
+    double max_abs;    /* floats too */
+    double mean_signed; /* of got - ref over all elements, in LSB or value */
+    double cosine;      /* on dequantized values; 1 when both are zero */
+    double sqnr_db;     /* 10 log10(sum ref^2 / sum diff^2); inf when equal */
+    double l1;
+    uint64_t lsb_hist[ASSAY_LSB_HIST];
+    size_t n_first;
+    struct {
+        uint64_t index; /* linear, stored order */
+        double ref, got;
+    } first[ASSAY_FIRST_MISMATCHES];
+};
+
+/* Equal tensors cost one memcmp. */
+void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
+                       const void *got, const struct assay_tolerance *tol,
+                       struct assay_diff *out);
+/* out += d, for several samples of one layer (first: the earliest). */
+void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d);
+
+/* Evidence columns, design 1. */
+enum assay_column {
+    ASSAY_COL_HOST = 0,
+    ASSAY_COL_CPU_SCALAR = 1,
+    ASSAY_COL_CPU = 2,
+    ASSAY_COL_SIM = 3,
+    ASSAY_COL_BPU = 4,
+    ASSAY_COL_COUNT = 5,
+};
+const char *assay_column_name(enum assay_column c);
+
+enum assay_row_status {
+    ASSAY_ROW_EXACT = 0,
+    ASSAY_ROW_WITHIN = 1,
+    ASSAY_ROW_NOT_OBSERVED = 2,
+    ASSAY_ROW_INHERITED = 3,
+    ASSAY_ROW_SKIPPED = 4,
+    ASSAY_ROW_FLAKY = 5,
+    ASSAY_ROW_ERROR = 6,
+    ASSAY_ROW_DIVERGED = 7, /* the worst */
+};
+const char *assay_row_status_name(enum assay_row_status s);
+
+/* Relations that the verdict function looks at, for one culprit. */
+enum assay_relation { ASSAY_REL_UNKNOWN = 0, ASSAY_REL_EQUAL, ASSAY_REL_DIFFERS };
+
+enum assay_verdict {
+    ASSAY_VERDICT_MATCH = 0,
+    ASSAY_VERDICT_LAYOUT,
+    ASSAY_VERDICT_ASSAY_KERNEL,
+    ASSAY_VERDICT_BOARD_CPU,
+    ASSAY_VERDICT_UNPROVEN,
+    ASSAY_VERDICT_ARITHMETIC,
+    ASSAY_VERDICT_COMPILE,
+    ASSAY_VERDICT_RUNTIME,
+    ASSAY_VERDICT_INPUT,
+    ASSAY_VERDICT_OUTPUT,
+    ASSAY_VERDICT_VERSION,
+    ASSAY_VERDICT_STALE,
+    ASSAY_VERDICT_FLAKY,
+    ASSAY_VERDICT_UNEXPLAINED,
+    ASSAY_VERDICT_COUNT,
+};
+const char *assay_verdict_name(enum assay_verdict v); /* "assay-kernel" */
+int assay_verdict_exit(enum assay_verdict v);         /* design 1, last column */
+
+/* What is known of one culprit. Columns are compared with the reference on
+ * the reference's inputs; unknown where a column is missing. */
+struct assay_evidence {
+    bool culprit;          /* something examined differs */
+    enum assay_relation host_ref;   /* host against ref */
+    enum assay_relation scalar_ref; /* cpu-scalar against ref */
+    enum assay_relation cpu_ref;
+    enum assay_relation host_scalar; /* host against cpu-scalar */
+    enum assay_relation scalar_cpu;  /* cpu-scalar against cpu */
+    enum assay_relation host_cpu;
+    enum assay_relation sim_ref, bpu_ref, sim_bpu;
+    bool layout_found;
+    bool arithmetic_overridden; /* --arith does not clear unproven */
+    bool numerics_proved;
+    bool hypothesis_proved;
+    bool input_differs, output_differs, version_differs, stale, flaky;
+};
+/* The verdict table of design 1: the first row that fits. */
+enum assay_verdict assay_verdict(const struct assay_evidence *e);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Model readers: {probe, open}. A reader turns one file into a slice with the
+ * source's names, scales and op parameters; arithmetic is added afterwards by
+ * assay_numerics_apply() (lib/core/arith.h). Adding a format is one file and
+ * one line in the table of model.c. Nothing is half-loaded: on failure no
+ * slice is returned and err holds one sentence (what, where, expected, found).
+ */
+#ifndef ASSAY_MODEL_MODEL_H
+#define ASSAY_MODEL_MODEL_H
+
+#include <stdbool.h>
+
+#include "lib/core/slice.h"
+
+struct assay_model_note {
+    void *self;
+    /* A remark for the user (stderr): ignored array, skipped node, ... */
+    void (*note)(void *self, const char *text);
+};
+
+struct assay_model_reader {
+    const char *format; /* "onnx" */
+    const char *suffix; /* ".onnx" */
+    bool (*probe)(const uint8_t *head, size_t n);
+    int (*open)(struct assay_slice **out, const uint8_t *data, size_t n,
+                const char *file, const struct assay_model_note *note,
+                struct assay_err *err);
+};
+
+/* Reads the file, picks the reader, checks the size cap, fills model_name,
+ * model_format and model_sha256. No programs yet. */
+int assay_model_open(struct assay_slice **out, const char *path,
+                     const struct assay_model_note *note,
+                     struct assay_err *err) ASSAY_MUST_CHECK;
+
+#endif
