@@ -42,8 +42,8 @@ struct assay_block {
 /* Runs all steps over the block, in place. */
 typedef void assay_program_fn(const struct assay_program *p,
                               const struct assay_block *block);
-void assay_program__ref(const struct assay_program *p,
-                        const struct assay_block *block);
+void assay_program_run(const struct assay_program *p,
+                       const struct assay_block *block);
 
 /* Joins a[k] and b[k] into a[k]; `k` is the operand of COMBINE_FFMA. */
 void assay_combine(enum assay_combine how, float k, union assay_value *a,
