@@ -61,6 +61,7 @@ enum assay_round {
     ASSAY_ROUND_HALF_AWAY = 5,
     ASSAY_ROUND_HALF_DOWN = 6,
     ASSAY_ROUND_HALF_ZERO = 7,
+    ASSAY_ROUND_ADD_HALF = 8, /* FROUND only: trunc(v (+) copysign(0.5, v)) */
 };
 
 enum assay_add_mode {
