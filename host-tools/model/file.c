@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host-tools/model/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/core/buf.h"
+
+static int read_all(int fd, uint8_t *data, size_t n, const char *path,
+                    struct assay_err *err)
+{
+    size_t got = 0;
+
+    while (got < n) {
+        ssize_t k = read(fd, data + got, n - got);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return assay_fail(err, ASSAY_EIO, "%s: %s", path,
+                              strerror(errno));
+        if (k == 0)
+            return assay_fail(err, ASSAY_EIO,
+                              "%s: became shorter while it was read", path);
+        got += (size_t)k;
+    }
+    return 0;
+}
+
+int assay_file_read(uint8_t **data, size_t *n, const char *path, size_t cap,
+                    struct assay_err *err)
+{
+    uint8_t *buf = NULL;
+    struct stat sb;
+    int fd, rc = 0;
+
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return assay_fail(err, ASSAY_EIO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &sb) || !S_ISREG(sb.st_mode))
+        rc = assay_fail(err, ASSAY_EIO, "%s: not a file", path);
+    else if ((uint64_t)sb.st_size > cap)
+        rc = assay_fail(err, ASSAY_ERANGE,
+                        "%s: %lld bytes, more than the limit of %zu", path,
+                        (long long)sb.st_size, cap);
+    if (!rc) {
+        buf = assay_alloc((size_t)sb.st_size + 1);
+        if (!buf)
+            rc = assay_fail(err, ASSAY_EMEMORY, "%s: no memory for %lld bytes",
+                            path, (long long)sb.st_size);
+    }
+    if (!rc)
+        rc = read_all(fd, buf, (size_t)sb.st_size, path, err);
+    close(fd);
+    if (rc) {
+        assay_free(buf);
+        return rc;
+    }
+    buf[sb.st_size] = '\0';
+    *data = buf;
+    *n = (size_t)sb.st_size;
+    return 0;
+}
