@@ -9,8 +9,9 @@ V ?= 0
 .DEFAULT_GOAL := all
 
 VERSION := 1.0.0
-MACHINES := x86_64 aarch64 x86_64-san
-include cross/x86_64.mk cross/aarch64.mk cross/san.mk
+MACHINES := x86_64 aarch64 x86_64-san x86_64-fuzz
+JOBS ?= 2
+include cross/x86_64.mk cross/aarch64.mk cross/san.mk cross/fuzz.mk
 
 ifeq ($(V),0)
 Q := @
@@ -114,6 +115,18 @@ $(BUILD)/$(1)/tests/unit/test_%: $(BUILD)/$(1)/tests/unit/test_%.o \
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -o $$@ $$^ \
 		$$(call test_libs,$$*) -lcmocka -lm
+# A fuzzer names its objects in the same way. Two mains: ours replays corpora
+# and mutations anywhere, libFuzzer's needs clang.
+$(BUILD)/$(1)/tests/fuzz/replay_%: $(BUILD)/$(1)/tests/fuzz/fuzz_%.o \
+		$(BUILD)/$(1)/tests/fuzz/replay.o \
+		$$$$(call fuzz_objs,$(1),$$$$*)
+	$$(if $$(Q),@echo '  LINK    $$@')
+	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -o $$@ $$^ $$(call fuzz_libs,$$*) -lm
+$(BUILD)/$(1)/tests/fuzz/fuzz_%: $(BUILD)/$(1)/tests/fuzz/fuzz_%.o \
+		$$$$(call fuzz_objs,$(1),$$$$*)
+	$$(if $$(Q),@echo '  LINK    $$@')
+	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -fsanitize=fuzzer -o $$@ $$^ \
+		$$(call fuzz_libs,$$*) -lm
 $(1): $(BUILD)/$(1)/assay $(BUILD)/$(1)/assayd $(BUILD)/$(1)/kcheck
 .PHONY: $(1)
 endef
@@ -121,8 +134,12 @@ endef
 test_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(shell \
 	sed -n 's/^ \* links: //p' tests/unit/test_$(2).c))
 test_libs = $(shell sed -n 's/^ \* libs: //p' tests/unit/test_$(1).c)
+fuzz_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(shell \
+	sed -n 's/^ \* links: //p' tests/fuzz/fuzz_$(2).c))
+fuzz_libs = $(shell sed -n 's/^ \* libs: //p' tests/fuzz/fuzz_$(1).c)
 $(foreach m,$(MACHINES),$(eval $(call machine_rules,$(m))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: x86_64
 cross: aarch64
@@ -130,4 +147,69 @@ clean:
 	rm -rf $(BUILD)
 FORCE:
 .PHONY: all cross clean FORCE
+
+include tests/check.mk
+
+# ---- what is handed out ---------------------------------------------------
+
+DIST := $(BUILD)/dist
+DIST_AGENT := $(DIST)/assayd-$(VERSION)-aarch64
+DIST_HOST := assay-$(VERSION)-x86_64
+MAN_PAGES := $(wildcard host-tools/*.1 agent/*.8 agent/*.1)
+PREFIX ?= /usr/local
+SOURCE_DATE_EPOCH ?= 0
+
+# The agent is one static file for any Linux; readelf proves it.
+dist: $(BUILD)/aarch64/assayd $(BUILD)/x86_64/assay
+	@rm -rf $(DIST)
+	@mkdir -p $(DIST)/$(DIST_HOST)/man
+	$(Q)aarch64-linux-gnu-strip -o $(DIST_AGENT) $(BUILD)/aarch64/assayd
+	@if aarch64-linux-gnu-readelf -lW $(DIST_AGENT) | \
+		grep -Eq 'INTERP|DYNAMIC'; then \
+		echo "dist: '$(DIST_AGENT)' is not static" >&2; exit 1; fi
+	@aarch64-linux-gnu-readelf -hW $(DIST_AGENT) | grep -q AArch64
+	$(Q)strip -o $(DIST)/$(DIST_HOST)/assay $(BUILD)/x86_64/assay
+	$(Q)cp README.md LICENSE $(DIST)/$(DIST_HOST)/
+	$(Q)cp $(MAN_PAGES) $(DIST)/$(DIST_HOST)/man/
+	$(Q)tar -C $(DIST) --sort=name --mtime=@$(SOURCE_DATE_EPOCH) --owner=0 \
+		--group=0 --numeric-owner -czf $(DIST)/$(DIST_HOST).tar.gz $(DIST_HOST)
+	@rm -rf $(DIST)/$(DIST_HOST)
+	@echo "$(DIST_AGENT)"
+	@echo "$(DIST)/$(DIST_HOST).tar.gz"
+
+install: x86_64
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 755 $(BUILD)/x86_64/assay $(BUILD)/x86_64/assayd \
+		$(DESTDIR)$(PREFIX)/bin
+	for page in $(MAN_PAGES); do install -m 644 $$page \
+		$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/ || exit 1; done
+
+# ---- for developers -------------------------------------------------------
+
+compile_commands.json:
+	@$(MAKE) -snBk V=1 BUILD=$(BUILD) x86_64 2>/dev/null | \
+		$(PYTHON) .ci/compile-commands.py > $@.tmp && mv $@.tmp $@
+
+format:
+	clang-format-14 -i $$(find kernels lib proto agent host-tools tests \
+		-name '*.[ch]')
+
+matrix:
+	$(PYTHON) .ci/check-registry.py --write
+
+help:
+	@sed -n 's/^#? //p' Makefile tests/check.mk
+.PHONY: dist install compile_commands.json format matrix help
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+#? make                 the host command and a host agent (build/x86_64)
+#? make cross           the same for aarch64 (build/aarch64), agent static
+#? make dist            build/dist: the agent, and a tarball of the command
+#? make install         DESTDIR, PREFIX (/usr/local)
+#? make format          clang-format-14 on every C file
+#? make matrix          renews the op x ISA table in docs/numerics.md
+#? make compile_commands.json   for editors
+#? make clean           removes build/
+#? Variables: BUILD=build V=1 DEVELOPER=1 (-Werror) DEPS=skip JOBS=2

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+# Targets that test. Each ends with "N passed, N failed, N skipped".
+#
+#? make demo            installs, builds, runs the digits case on the agent
+#? make check           everything that CI runs; sums all of the below
+#? make check-headers check-layers check-symbols check-registry check-format
+#? make check-unit      cmocka programs: native, sanitized, aarch64
+#? make check-kernels   kcheck: native, cortex-a53, cortex-a76, max
+#? make check-isa       no instruction outside its folder
+#? make check-vectors   golden vectors of the arithmetic
+#? make check-e2e       tests/e2e on real programs
+#? make check-hostile   bad input to sanitized programs
+#? make check-fuzz      corpora and mutations replayed under ASan and UBSan
+#? make check-oracle    against onnxruntime's own tensors
+#? make fuzz            libFuzzer programs (needs clang-14)
+
+QEMU ?= qemu-aarch64
+MIN_TESTS ?= 1
+CHECKS := check-headers check-layers check-symbols check-format \
+	check-registry check-isa check-unit check-vectors check-fuzz \
+	check-hostile check-kernels check-e2e check-oracle
+.PHONY: $(CHECKS) check demo deps deps-demo build-check fuzz \
+	unit-x86_64 unit-x86_64-san unit-aarch64 fuzz-replay
+
+deps:
+	@cross/install-deps.sh check
+deps-demo:
+	@cross/install-deps.sh demo
+
+# ---- the two commands of the README ----------------------------------------
+
+demo: deps-demo
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/x86_64/assay \
+		$(BUILD)/aarch64/assayd
+	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-demo.sh
+
+build-check: x86_64 x86_64-san aarch64 fuzz-replay \
+	unit-x86_64 unit-x86_64-san unit-aarch64
+
+# A build that fails does not hide the tests of the rest: -k, and one failure.
+check: deps
+	@rm -f $(BUILD)/build-failed
+	@mkdir -p $(BUILD)
+	@$(MAKE) --no-print-directory -k -j$(JOBS) build-check || { \
+		echo 'FAIL build'; touch $(BUILD)/build-failed; }
+	@MAKE=$(MAKE) BUILD=$(BUILD) JOBS=$(JOBS) \
+		tests/run-all.sh $(MIN_TESTS) $(CHECKS)
+
+# ---- form -------------------------------------------------------------------
+
+check-headers: $(PROTO_GEN) $(ONNX_GEN)
+	@$(PYTHON) .ci/check-headers.py $(BUILD) .
+check-layers: x86_64
+	@$(PYTHON) .ci/check-layers.py $(BUILD) .
+check-symbols: x86_64 aarch64
+	@tests/run-sum.sh \
+		x86_64 '$(PYTHON) .ci/check-symbols.py $(BUILD) x86_64 nm' \
+		aarch64 '$(PYTHON) .ci/check-symbols.py $(BUILD) aarch64 \
+			aarch64-linux-gnu-nm'
+check-format:
+	@.ci/check-format.sh
+check-registry: $(BUILD)/aarch64/kcheck
+	@$(PYTHON) .ci/check-registry.py $(BUILD)/aarch64/kcheck \
+		$(QEMU) -cpu max
+# The objects are looked at, and whole programs run on a CPU without any of
+# the extensions: an instruction in the wrong place dies there.
+check-isa: aarch64
+	@tests/run-sum.sh \
+		objects '$(PYTHON) .ci/check-isa.py $(BUILD) \
+			aarch64-linux-gnu-objdump' \
+		cortex-a53 'BUILD=$(BUILD) QEMU=$(QEMU) tests/run-baseline.sh'
+
+# ---- unit tests -------------------------------------------------------------
+
+unit-x86_64: $(UNIT_TESTS:%=$(BUILD)/x86_64/tests/unit/%)
+unit-x86_64-san: $(UNIT_TESTS:%=$(BUILD)/x86_64-san/tests/unit/%)
+unit-aarch64: $(UNIT_TESTS:%=$(BUILD)/aarch64/tests/unit/%)
+
+# Old programs must not stand in for ones that no longer build.
+check-unit:
+	@rc=0; $(MAKE) -s --no-print-directory -k -j$(JOBS) unit-x86_64 \
+		unit-x86_64-san unit-aarch64 || rc=1; \
+	tests/run-sum.sh \
+		build "echo $$((1 - rc)) passed, $$rc failed, 0 skipped" \
+		x86_64 'tests/run-unit.sh $(BUILD)/x86_64' \
+		x86_64-san 'tests/run-unit.sh $(BUILD)/x86_64-san' \
+		aarch64 'tests/run-unit.sh $(BUILD)/aarch64 $(QEMU) -cpu max'
+
+# ---- kernels and arithmetic ---------------------------------------------------
+
+check-kernels: $(BUILD)/x86_64/kcheck $(BUILD)/aarch64/kcheck
+	@tests/run-sum.sh \
+		x86_64 '$(BUILD)/x86_64/kcheck' \
+		cortex-a53 '$(QEMU) -cpu cortex-a53 $(BUILD)/aarch64/kcheck' \
+		cortex-a76 '$(QEMU) -cpu cortex-a76 $(BUILD)/aarch64/kcheck' \
+		max '$(QEMU) -cpu max $(BUILD)/aarch64/kcheck'
+check-vectors:
+	@tests/oracle/check-vectors.sh
+check-oracle: x86_64 aarch64
+	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/run.sh
+
+# ---- programs ------------------------------------------------------------------
+
+check-e2e: x86_64 aarch64 x86_64-san
+	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
+check-hostile: x86_64-san
+	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[89]*'
+
+# ---- fuzzing -------------------------------------------------------------------
+
+REPLAYS := $(FUZZERS:fuzz_%=$(BUILD)/x86_64-san/tests/fuzz/replay_%)
+fuzz-replay: $(REPLAYS)
+check-fuzz: $(REPLAYS)
+	@tests/run-fuzz.sh $(BUILD)/x86_64-san/tests/fuzz
+fuzz: $(FUZZERS:%=$(BUILD)/x86_64-fuzz/tests/fuzz/%)
+	@for f in $^; do echo "$$f -max_total_time=60" \
+		"tests/fuzz/corpus/$$(basename $$f | sed 's/^fuzz_//')"; done
