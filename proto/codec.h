@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The second door: headers to messages and back, slices to blobs and back.
+ * Generated protobuf types never leave codec*.c.
+ *
+ * A decoded message borrows nothing from the bytes it came from, except its
+ * payload; it is freed by assay_msg_close(). To send, fill a struct on the
+ * stack (strings and digests are borrowed) and call assay_msg_frame().
+ * What is decoded is well formed: enums are known, digests have their length,
+ * chunks lie within their totals. Whether it makes sense is not judged here.
+ * Any thread.
+ */
+#ifndef ASSAY_PROTO_CODEC_H
+#define ASSAY_PROTO_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/core/buf.h"
+#include "lib/core/err.h"
+#include "lib/core/hash.h"
+#include "lib/core/slice.h"
+#include "proto/frame.h"
+
+/* ASSAY_MESSAGE(NAME, number, sender): sender is CLIENT or AGENT or BOTH.
+ * payload caps and the table in docs/protocol.md follow. */
+enum assay_msg_type {
+#define ASSAY_MESSAGE(name, number, sender) ASSAY_MSG_##name = number,
+#include "proto/messages.def"
+#undef ASSAY_MESSAGE
+};
+
+struct assay_msg_hello {
+    uint32_t version_min, version_max;
+    const char *build_id;
+};
+
+struct assay_msg_info {
+    const char *build_id, *board_id, *soc, *firmware, *machine, *features;
+    const char *kernels, *lease_owner, *backends;
+    uint32_t cpu_flags, cores, blobs;
+    uint64_t memory_limit, memory_used, uptime_s, lease_expires_ms;
+    uint32_t header_limit, tile_limit, chunk_limit;
+};
+
+struct assay_msg_hello_ack {
+    uint32_t version, version_min, version_max;
+    struct assay_msg_info info;
+};
+
+struct assay_msg_lease {
+    const char *owner; /* 1..200 bytes in an acquire */
+    uint64_t ttl_ms;
+    bool force;
+};
+
+struct assay_msg_digests {
+    const uint8_t *sha256; /* n times 32 bytes */
+    size_t n;
+};
+
+struct assay_msg_blob {
+    uint8_t sha256[ASSAY_SHA256_LEN];
+    uint64_t total, offset;
+};
+
+struct assay_msg_loaded {
+    uint32_t layers;
+    uint64_t arena_bytes, packed_bytes;
+};
+
+struct assay_msg_run_tensor {
+    uint32_t tensor;
+    uint64_t total, offset;
+};
+
+struct assay_msg_run_start {
+    uint32_t run;
+    bool isolated;
+    const uint8_t *layers; /* bitmap, NULL: all */
+    size_t layers_bytes;
+    uint32_t cpumask, sample;
+    uint64_t layer_timeout_ms, stall_timeout_ms, credit;
+};
+
+struct assay_msg_layer_begin {
+    uint32_t run, layer, tensor;
+    enum assay_dtype dtype;
+    uint32_t rank;
+    int64_t dims[ASSAY_MAX_RANK];
+    uint64_t bytes;
+    const char *kernel;
+};
+
+struct assay_msg_chunk {
+    uint32_t run, layer;
+    uint64_t offset;
+    uint8_t digest[16];
+};
+
+struct assay_msg_layer_end {
+    uint32_t run, layer;
+    uint64_t bytes;
+    uint8_t digest[16];
+    uint64_t time_us;
+};
+
+struct assay_msg_missing {
+    uint32_t run, layer, tensor;
+};
+
+struct assay_msg_error {
+    int code; /* negative ASSAY_E*, 0 in a good run end */
+    const char *text, *detail;
+    bool has_layer, fatal;
+    uint32_t layer;
+};
+
+struct assay_msg_run_end {
+    uint32_t run, layers_done, layers_missing;
+    uint64_t bytes, time_us;
+    struct assay_msg_error error;
+};
+
+struct assay_msg {
+    enum assay_msg_type type;
+    union {
+        struct assay_msg_hello hello;
+        struct assay_msg_hello_ack hello_ack;
+        struct assay_msg_lease lease;       /* ACQUIRE, GRANTED (ttl) */
+        struct assay_msg_digests digests;   /* BLOB_QUERY, BLOB_MISSING */
+        struct assay_msg_blob blob;         /* PUT; STORED, LOAD: sha256 */
+        struct assay_msg_loaded loaded;
+        struct assay_msg_run_tensor run_tensor;
+        struct assay_msg_run_start run_start;
+        struct assay_msg_layer_begin layer_begin;
+        struct assay_msg_chunk chunk;
+        struct assay_msg_layer_end layer_end;
+        struct assay_msg_missing missing;
+        struct assay_msg_run_end run_end;
+        uint64_t number; /* CREDIT bytes; CANCEL run; PING, PONG nonce */
+        struct assay_msg_info info;         /* STATUS_REPLY */
+        struct assay_msg_error error;
+    } u;
+    const uint8_t *payload; /* borrowed from the frame */
+    uint32_t payload_bytes;
+    void *owner; /* of the strings and digests; NULL when made by hand */
+};
+
+/* Decodes a frame. On failure *out is untouched. */
+int assay_msg_decode(struct assay_msg *out, const struct assay_frame *frame,
+                     struct assay_err *err) ASSAY_MUST_CHECK;
+void assay_msg_close(struct assay_msg *m); /* idempotent */
+
+/* Appends prefix and header of the message to out; the payload (payload_bytes
+ * long) is the caller's to send behind it. */
+int assay_msg_frame(struct assay_buf *out, const struct assay_msg *m,
+                    bool from_agent, uint32_t sequence, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
+const char *assay_msg_name(enum assay_msg_type type); /* "RUN_START", "?" */
+
+/* ---- slices (codec_slice.c) --------------------------------------------- */
+
+#define ASSAY_SLICE_BYTES_MAX (64u * 1024 * 1024)
+
+/* Where the bytes of constants are. The returned memory must outlive the
+ * slice; NULL: not here. */
+struct assay_blob_source {
+    void *self;
+    const void *(*find)(void *self, const uint8_t sha256[ASSAY_SHA256_LEN],
+                        size_t *size);
+};
+
+/* Appends the description: the same slice gives the same bytes. */
+int assay_slice_encode(const struct assay_slice *s, struct assay_buf *out,
+                       struct assay_err *err) ASSAY_MUST_CHECK;
+/* memory_bytes bounds what decoding may take; 0: 1 MiB + 64 descriptions.
+ * tensor.data of the constants points into the blobs, all else into the
+ * slice's own arena. */
+int assay_slice_decode(struct assay_slice **out, const void *data, size_t n,
+                       const struct assay_blob_source *blobs,
+                       size_t memory_bytes, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages to headers. */
+#include <assert.h>
+#include <string.h>
+
+#include "proto/assay.pb-c.h"
+#include "proto/codec.h"
+
+/* Generated structs want char *, but packing only reads. */
+static char *str(const char *s)
+{
+    return (char *)(uintptr_t)(s != NULL ? s : "");
+}
+
+static ProtobufCBinaryData bin(const void *p, size_t n)
+{
+    ProtobufCBinaryData b = {.len = n, .data = (uint8_t *)(uintptr_t)p};
+
+    return b;
+}
+
+/* Room for whichever body the envelope points to. */
+struct scratch {
+    Assay__Pb__Envelope env;
+    union {
+        Assay__Pb__Hello hello;
+        Assay__Pb__HelloAck hello_ack;
+        Assay__Pb__LeaseAcquire lease_acquire;
+        Assay__Pb__LeaseGranted lease_granted;
+        Assay__Pb__LeaseRelease lease_release;
+        Assay__Pb__LeaseReleased lease_released;
+        Assay__Pb__BlobQuery blob_query;
+        Assay__Pb__BlobMissing blob_missing;
+        Assay__Pb__BlobPut blob_put;
+        Assay__Pb__BlobStored blob_stored;
+        Assay__Pb__SliceLoad slice_load;
+        Assay__Pb__SliceLoaded slice_loaded;
+        Assay__Pb__RunTensor run_tensor;
+        Assay__Pb__RunStart run_start;
+        Assay__Pb__LayerBegin layer_begin;
+        Assay__Pb__Chunk chunk;
+        Assay__Pb__LayerEnd layer_end;
+        Assay__Pb__LayerMissing layer_missing;
+        Assay__Pb__RunEnd run_end;
+        Assay__Pb__Credit credit;
+        Assay__Pb__Cancel cancel;
+        Assay__Pb__Ping ping;
+        Assay__Pb__Pong pong;
+        Assay__Pb__Status status;
+        Assay__Pb__StatusReply status_reply;
+        Assay__Pb__Error error;
+    } u;
+    Assay__Pb__Info info;
+    Assay__Pb__Error error;
+};
+
+/* BODY(s, hello) points the envelope at its zeroed body. */
+#define BODY(s, field, NAME) \
+    (assay__pb__##field##__init(&(s)->u.field), \
+     (s)->env.body_case = ASSAY__PB__ENVELOPE__BODY_##NAME, \
+     (s)->env.field = &(s)->u.field)
+
+static Assay__Pb__Info *put_info(Assay__Pb__Info *o,
+                                 const struct assay_msg_info *i)
+{
+    assay__pb__info__init(o);
+    o->build_id = str(i->build_id);
+    o->board_id = str(i->board_id);
+    o->soc = str(i->soc);
+    o->firmware = str(i->firmware);
+    o->machine = str(i->machine);
+    o->features = str(i->features);
+    o->kernels = str(i->kernels);
+    o->lease_owner = str(i->lease_owner);
+    o->backends = str(i->backends);
+    o->cpu_flags = i->cpu_flags;
+    o->cores = i->cores;
+    o->blobs = i->blobs;
+    o->memory_limit = i->memory_limit;
+    o->memory_used = i->memory_used;
+    o->uptime_s = i->uptime_s;
+    o->lease_expires_ms = i->lease_expires_ms;
+    o->header_limit = i->header_limit;
+    o->tile_limit = i->tile_limit;
+    o->chunk_limit = i->chunk_limit;
+    return o;
+}
+
+static Assay__Pb__Error *put_error(Assay__Pb__Error *o,
+                                   const struct assay_msg_error *e)
+{
+    assay__pb__error__init(o);
+    o->code = e->code;
+    o->status_class = e->code < 0 ? (uint32_t)assay_status_class(e->code) : 0;
+    o->text = str(e->text);
+    o->detail = str(e->detail);
+    o->has_layer = e->has_layer;
+    o->layer = e->layer;
+    o->fatal = e->fatal;
+    return o;
+}
+
+static void put_session(struct scratch *s, const struct assay_msg *m)
+{
+    switch (m->type) {
+    case ASSAY_MSG_HELLO:
+        BODY(s, hello, HELLO);
+        s->u.hello.version_min = m->u.hello.version_min;
+        s->u.hello.version_max = m->u.hello.version_max;
+        s->u.hello.build_id = str(m->u.hello.build_id);
+        break;
+    case ASSAY_MSG_HELLO_ACK:
+        BODY(s, hello_ack, HELLO_ACK);
+        s->u.hello_ack.version = m->u.hello_ack.version;
+        s->u.hello_ack.version_min = m->u.hello_ack.version_min;
+        s->u.hello_ack.version_max = m->u.hello_ack.version_max;
+        s->u.hello_ack.info = put_info(&s->info, &m->u.hello_ack.info);
+        break;
+    case ASSAY_MSG_LEASE_ACQUIRE:
+        BODY(s, lease_acquire, LEASE_ACQUIRE);
+        s->u.lease_acquire.owner = str(m->u.lease.owner);
+        s->u.lease_acquire.ttl_ms = m->u.lease.ttl_ms;
+        s->u.lease_acquire.force = m->u.lease.force;
+        break;
+    case ASSAY_MSG_LEASE_GRANTED:
+        BODY(s, lease_granted, LEASE_GRANTED);
+        s->u.lease_granted.ttl_ms = m->u.lease.ttl_ms;
+        break;
+    case ASSAY_MSG_LEASE_RELEASE:
+        BODY(s, lease_release, LEASE_RELEASE);
+        break;
+    case ASSAY_MSG_LEASE_RELEASED:
+        BODY(s, lease_released, LEASE_RELEASED);
+        break;
+    case ASSAY_MSG_CREDIT:
+        BODY(s, credit, CREDIT);
+        s->u.credit.bytes = m->u.number;
+        break;
+    case ASSAY_MSG_CANCEL:
+        BODY(s, cancel, CANCEL);
+        s->u.cancel.run = (uint32_t)m->u.number;
+        break;
+    case ASSAY_MSG_PING:
+        BODY(s, ping, PING);
+        s->u.ping.nonce = m->u.number;
+        break;
+    case ASSAY_MSG_PONG:
+        BODY(s, pong, PONG);
+        s->u.pong.nonce = m->u.number;
+        break;
+    case ASSAY_MSG_STATUS:
+        BODY(s, status, STATUS);
+        break;
+    case ASSAY_MSG_STATUS_REPLY:
+        BODY(s, status_reply, STATUS_REPLY);
+        s->u.status_reply.info = put_info(&s->info, &m->u.info);
+        break;
+    case ASSAY_MSG_ERROR:
+        s->env.body_case = ASSAY__PB__ENVELOPE__BODY_ERROR;
+        s->env.error = put_error(&s->u.error, &m->u.error);
+        break;
+    default:
+        break;
+    }
+}
+
+static void put_blobs(struct scratch *s, const struct assay_msg *m)
+{
+    ProtobufCBinaryData digests, sha;
+
+    switch (m->type) {
+    case ASSAY_MSG_BLOB_QUERY:
+    case ASSAY_MSG_BLOB_MISSING:
+        digests = bin(m->u.digests.sha256, m->u.digests.n * ASSAY_SHA256_LEN);
+        if (m->type == ASSAY_MSG_BLOB_QUERY) {
+            BODY(s, blob_query, BLOB_QUERY);
+            s->u.blob_query.sha256 = digests;
+        } else {
+            BODY(s, blob_missing, BLOB_MISSING);
+            s->u.blob_missing.sha256 = digests;
+        }
+        break;
+    case ASSAY_MSG_BLOB_PUT:
+        sha = bin(m->u.blob.sha256, ASSAY_SHA256_LEN);
+        BODY(s, blob_put, BLOB_PUT);
+        s->u.blob_put.sha256 = sha;
+        s->u.blob_put.total = m->u.blob.total;
+        s->u.blob_put.offset = m->u.blob.offset;
+        break;
+    case ASSAY_MSG_BLOB_STORED:
+        sha = bin(m->u.blob.sha256, ASSAY_SHA256_LEN);
+        BODY(s, blob_stored, BLOB_STORED);
+        s->u.blob_stored.sha256 = sha;
+        break;
+    case ASSAY_MSG_SLICE_LOAD:
+        sha = bin(m->u.blob.sha256, ASSAY_SHA256_LEN);
+        BODY(s, slice_load, SLICE_LOAD);
+        s->u.slice_load.sha256 = sha;
+        break;
+    case ASSAY_MSG_SLICE_LOADED:
+        BODY(s, slice_loaded, SLICE_LOADED);
+        s->u.slice_loaded.layers = m->u.loaded.layers;
+        s->u.slice_loaded.arena_bytes = m->u.loaded.arena_bytes;
+        s->u.slice_loaded.packed_bytes = m->u.loaded.packed_bytes;
+        break;
+    default:
+        break;
+    }
+}
+
+static void put_run_start(struct scratch *s,
+                          const struct assay_msg_run_start *r)
+{
+    BODY(s, run_start, RUN_START);
+    s->u.run_start.run = r->run;
+    s->u.run_start.mode = r->isolated
+                              ? ASSAY__PB__RUN_MODE__RUN_MODE_ISOLATED
+                              : ASSAY__PB__RUN_MODE__RUN_MODE_CUMULATIVE;
+    s->u.run_start.layers = bin(r->layers, r->layers_bytes);
+    s->u.run_start.cpumask = r->cpumask;
+    s->u.run_start.sample = r->sample;
+    s->u.run_start.layer_timeout_ms = r->layer_timeout_ms;
+    s->u.run_start.stall_timeout_ms = r->stall_timeout_ms;
+    s->u.run_start.credit = r->credit;
+}
+
+static void put_layer_begin(struct scratch *s,
+                            const struct assay_msg_layer_begin *b)
+{
+    assert(b->rank <= ASSAY_MAX_RANK);
+    BODY(s, layer_begin, LAYER_BEGIN);
+    s->u.layer_begin.run = b->run;
+    s->u.layer_begin.layer = b->layer;
+    s->u.layer_begin.tensor = b->tensor;
+    s->u.layer_begin.dtype = (uint32_t)b->dtype;
+    s->u.layer_begin.n_dims = b->rank;
+    s->u.layer_begin.dims = (int64_t *)(uintptr_t)b->dims;
+    s->u.layer_begin.bytes = b->bytes;
+    s->u.layer_begin.kernel = str(b->kernel);
+}
+
+static void put_run(struct scratch *s, const struct assay_msg *m)
+{
+    switch (m->type) {
+    case ASSAY_MSG_RUN_TENSOR:
+        BODY(s, run_tensor, RUN_TENSOR);
+        s->u.run_tensor.tensor = m->u.run_tensor.tensor;
+        s->u.run_tensor.total = m->u.run_tensor.total;
+        s->u.run_tensor.offset = m->u.run_tensor.offset;
+        break;
+    case ASSAY_MSG_RUN_START:
+        put_run_start(s, &m->u.run_start);
+        break;
+    case ASSAY_MSG_LAYER_BEGIN:
+        put_layer_begin(s, &m->u.layer_begin);
+        break;
+    case ASSAY_MSG_CHUNK:
+        BODY(s, chunk, CHUNK);
+        s->u.chunk.run = m->u.chunk.run;
+        s->u.chunk.layer = m->u.chunk.layer;
+        s->u.chunk.offset = m->u.chunk.offset;
+        s->u.chunk.digest = bin(m->u.chunk.digest, 16);
+        break;
+    case ASSAY_MSG_LAYER_END:
+        BODY(s, layer_end, LAYER_END);
+        s->u.layer_end.run = m->u.layer_end.run;
+        s->u.layer_end.layer = m->u.layer_end.layer;
+        s->u.layer_end.bytes = m->u.layer_end.bytes;
+        s->u.layer_end.digest = bin(m->u.layer_end.digest, 16);
+        s->u.layer_end.time_us = m->u.layer_end.time_us;
+        break;
+    case ASSAY_MSG_LAYER_MISSING:
+        BODY(s, layer_missing, LAYER_MISSING);
+        s->u.layer_missing.run = m->u.missing.run;
+        s->u.layer_missing.layer = m->u.missing.layer;
+        s->u.layer_missing.tensor = m->u.missing.tensor;
+        break;
+    case ASSAY_MSG_RUN_END:
+        BODY(s, run_end, RUN_END);
+        s->u.run_end.run = m->u.run_end.run;
+        s->u.run_end.layers_done = m->u.run_end.layers_done;
+        s->u.run_end.layers_missing = m->u.run_end.layers_missing;
+        s->u.run_end.bytes = m->u.run_end.bytes;
+        s->u.run_end.time_us = m->u.run_end.time_us;
+        if (m->u.run_end.error.code < 0)
+            s->u.run_end.error = put_error(&s->error, &m->u.run_end.error);
+        break;
+    default:
+        break;
+    }
+}
+
+int assay_msg_frame(struct assay_buf *out, const struct assay_msg *m,
+                    bool from_agent, uint32_t sequence, struct assay_err *err)
+{
+    struct scratch s;
+    size_t n;
+    uint8_t *p;
+
+    memset(&s, 0, sizeof(s));
+    assay__pb__envelope__init(&s.env);
+    put_session(&s, m);
+    if (s.env.body_case == 0)
+        put_blobs(&s, m);
+    if (s.env.body_case == 0)
+        put_run(&s, m);
+    assert((int)s.env.body_case == (int)m->type);
+
+    n = assay__pb__envelope__get_packed_size(&s.env);
+    if (n > ASSAY_HEADER_MAX)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "message %s: header of %zu bytes exceeds the header "
+                          "cap of %u", assay_msg_name(m->type), n,
+                          ASSAY_HEADER_MAX);
+    if (assay_buf_reserve(out, ASSAY_FRAME_PREFIX + n) < 0)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for a message");
+    p = out->data + out->len;
+    assay__pb__envelope__pack(&s.env, p + ASSAY_FRAME_PREFIX);
+    assay_frame_prefix(p, from_agent, sequence, p + ASSAY_FRAME_PREFIX,
+                       (uint32_t)n, m->payload_bytes);
+    out->len += ASSAY_FRAME_PREFIX + n;
+    return 0;
+}
