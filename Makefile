@@ -131,11 +131,13 @@ $(1): $(BUILD)/$(1)/assay $(BUILD)/$(1)/assayd $(BUILD)/$(1)/kcheck
 .PHONY: $(1)
 endef
 .SECONDEXPANSION:
-test_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(shell \
-	sed -n 's/^ \* links: //p' tests/unit/test_$(2).c))
+# named_objs(machine, source): patterns are expanded, names that are not there
+# (generated ones, or a mistake that the build will show) are kept.
+named_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(sort $(foreach w,$(shell \
+	sed -n 's/^ \* links: //p' $(2) 2>/dev/null),$(or $(wildcard $(w)),$(w)))))
+test_objs = $(call named_objs,$(1),tests/unit/test_$(2).c)
 test_libs = $(shell sed -n 's/^ \* libs: //p' tests/unit/test_$(1).c)
-fuzz_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(shell \
-	sed -n 's/^ \* links: //p' tests/fuzz/fuzz_$(2).c))
+fuzz_objs = $(call named_objs,$(1),tests/fuzz/fuzz_$(2).c)
 fuzz_libs = $(shell sed -n 's/^ \* libs: //p' tests/fuzz/fuzz_$(1).c)
 $(foreach m,$(MACHINES),$(eval $(call machine_rules,$(m))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))

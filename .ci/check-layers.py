@@ -53,7 +53,7 @@ ROOMS = {
 # Finer than a room: one file's own licence.
 EXTRA = {
     "kernels/cpu.c": ["<sys/auxv.h>", "<stdio.h>"],
-    "proto/codec.c": ["<protobuf-c/protobuf-c.h>", '"proto/assay.pb-c.h"'],
+    "proto/codec*": ["<protobuf-c/protobuf-c.h>", '"proto/assay.pb-c.h"'],
 }
 for isa in ("neon", "dotprod", "i8mm"):
     EXTRA["kernels/%s/*" % isa] = ["<arm_neon.h>"]

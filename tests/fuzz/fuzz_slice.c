@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The second and the third door: a slice's description to a slice, and that
+ * to a plan. Constants are answered with a block of zeros whose size the
+ * first two bytes give, so that a description may ask for any digest.
+ *
+ * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
+ * links: lib/core/*.c lib/engine/*.c lib/engine/ops/*.c
+ * links: kernels/*.c kernels/ref/*.c
+ * libs: -lprotobuf-c -lxxhash -lmbedcrypto
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/engine/plan.h"
+#include "proto/codec.h"
+
+#define MEMORY (64u * 1024 * 1024)
+
+struct zeros {
+    void *data;
+    size_t size;
+};
+
+static const void *find(void *self, const uint8_t sha256[ASSAY_SHA256_LEN],
+                        size_t *size)
+{
+    struct zeros *z = self;
+
+    (void)sha256;
+    *size = z->size;
+    return z->data;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct assay_plan_limits limits = {.memory_bytes = MEMORY};
+    struct assay_blob_source source = {.find = find};
+    struct assay_kernel_table table;
+    struct assay_slice *slice = NULL;
+    struct assay_plan *plan = NULL;
+    struct assay_err err = {0};
+    struct assay_buf buf;
+    struct zeros z;
+
+    if (size < 2)
+        return 0;
+    z.size = (size_t)data[0] | (size_t)data[1] << 8;
+    z.data = calloc(z.size + 1, 1);
+    if (!z.data)
+        return 0;
+    source.self = &z;
+    assay_buf_init(&buf);
+    if (assay_slice_decode(&slice, data + 2, size - 2, &source, MEMORY,
+                           &err) == 0) {
+        (void)!assay_slice_encode(slice, &buf, &err);
+        assay_kernel_table_init(&table, 0);
+        if (assay_plan_new(&plan, slice, &table, &limits, &err) == 0)
+            assay_plan_free(plan);
+        assay_slice_free(slice);
+    }
+    assay_buf_close(&buf);
+    free(z.data);
+    return 0;
+}
