@@ -4,7 +4,7 @@
  * The first byte chooses the direction and the payload's length.
  *
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
- * links: lib/core/*.c kernels/requant.c
+ * links: lib/core/ kernels/requant.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -8,7 +8,7 @@
  * behind the prefix comes further than the hash.
  *
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
- * links: lib/core/*.c kernels/requant.c
+ * links: lib/core/ kernels/requant.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -4,7 +4,7 @@
  * name. The bytes go through a file in memory, as the readers take paths.
  *
  * links: host-tools/model/npz.c host-tools/model/npy.c
- * links: host-tools/model/file.c lib/core/*.c kernels/requant.c
+ * links: host-tools/model/file.c lib/core/ kernels/requant.c
  * libs: -lzip -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -5,8 +5,8 @@
  * first two bytes give, so that a description may ask for any digest.
  *
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
- * links: lib/core/*.c lib/engine/*.c lib/engine/ops/*.c
- * links: kernels/*.c kernels/ref/*.c
+ * links: lib/core/ lib/engine/ lib/engine/ops/
+ * links: kernels/ kernels/ref/
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"
