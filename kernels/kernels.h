@@ -115,19 +115,6 @@ struct assay_binary_kernel {
 
 /* ---- pools ------------------------------------------------------------ */
 
-enum assay_pool_kind { ASSAY_POOL_MAX = 1, ASSAY_POOL_AVG = 2 };
-enum assay_pool_sum {
-    ASSAY_SUM_INT = 0, /* sum of (x - x_zero) over the cells, exact int64 */
-    ASSAY_SUM_F32 = 1, /* each cell through `cell`, then f32 adds in raster */
-                       /* order, starting from 0.0f */
-    ASSAY_SUM_RAW = 2, /* like INT, of x as it is stored: x_zero not used */
-};
-enum assay_pool_div {
-    ASSAY_DIV_NONE = 0, /* the program holds the divisor */
-    ASSAY_DIV_F32 = 1,  /* sum (/) f32(count); an integer sum is made f32 */
-    ASSAY_DIV_INT = 2,  /* sum / count rounded by div_round: FLOOR, TRUNC, */
-};                      /* HALF_UP, HALF_EVEN, HALF_AWAY */
-
 /* Average of the cells inside the image, or of kh*kw (count_include_pad). */
 struct assay_pool {
     enum assay_pool_kind kind;
@@ -152,11 +139,6 @@ struct assay_pool_kernel {
 };
 
 /* ---- softmax ----------------------------------------------------------- */
-
-enum assay_softmax_kind {
-    ASSAY_SOFTMAX_F32 = 1,   /* float C; compared with a tolerance */
-    ASSAY_SOFTMAX_TABLE = 2, /* integer program, docs/numerics.md "Softmax" */
-};
 
 /* Over the last dimension of rows x cols. */
 struct assay_softmax {

@@ -72,11 +72,10 @@ static void table_row(const struct assay_softmax *p, const void *x, void *y,
     for (size_t i = 0; i < n; i++) {
         float e = entry(p, max - element(p->x_dtype, x, at + i));
         int32_t q = nearest(e * scale / sum) + p->y_zero;
-        q = q > 255 ? 255 : q; /* for int8 too, where it wraps: see docs */
         if (p->y_dtype == ASSAY_S8)
-            ((int8_t *)y)[at + i] = (int8_t)q;
+            ((int8_t *)y)[at + i] = (int8_t)(q > 127 ? 127 : q);
         else
-            ((uint8_t *)y)[at + i] = (uint8_t)q;
+            ((uint8_t *)y)[at + i] = (uint8_t)(q > 255 ? 255 : q);
     }
 }
 
