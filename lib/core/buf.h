@@ -20,7 +20,9 @@ void *assay_alloc(size_t n);
 void *assay_calloc(size_t count, size_t size);
 void *assay_realloc(void *p, size_t n);
 void assay_free(void *p);
-extern void *(*assay_alloc_hook)(void *p, size_t n); /* NULL: libc */
+/* Like realloc, and n == 0 frees p. NULL: libc. Set it before the first call
+ * or not at all: what one allocator gave, the other cannot free. */
+extern void *(*assay_alloc_hook)(void *p, size_t n);
 
 struct assay_buf {
     uint8_t *data; /* owned; freed by assay_buf_close */
