@@ -52,6 +52,8 @@ $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: %.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(BUILD)/gen $<
 .PRECIOUS: $(PROTO_GEN) $(ONNX_GEN)
+# Objects that only a pattern names are kept too.
+.SECONDARY:
 
 # objs(machine, sources)
 objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))

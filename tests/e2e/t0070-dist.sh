@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What is handed out: a static agent, a tarball that runs, an install.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+
+unset MAKEFLAGS MFLAGS
+run make -s --no-print-directory -C "$ROOT" BUILD="$BUILD" dist
+expect_rc 0 "make dist"
+agent=$(sed -n 1p "$work/out") tarball=$(sed -n 2p "$work/out")
+run "$QEMU" -cpu cortex-a53 "$agent" --version
+expect_rc 0 "the agent runs without any library"
+expect "the agent has no interpreter" bash -c \
+    '! aarch64-linux-gnu-readelf -lW "$1" | grep -q INTERP' _ "$agent"
+run tar -tzf "$tarball"
+expect_out '/assay$' "the tarball has the command"
+expect_out '/LICENSE$' "the tarball has the licence"
+expect_out '/man/assay\.1$' "the tarball has the man page"
+tar -xzf "$tarball" -C "$work"
+run "$work"/assay-*/assay --version
+expect_rc 0 "the command of the tarball runs"
+
+sum=$(sha256sum <"$tarball")
+run make -s --no-print-directory -C "$ROOT" BUILD="$BUILD" dist
+expect "a second tarball has the same bytes" \
+    test "$sum" = "$(sha256sum <"$tarball")"
+
+run make -s --no-print-directory -C "$ROOT" BUILD="$BUILD" install \
+    DESTDIR="$work/root" PREFIX=/usr
+expect_rc 0 "make install"
+run "$work/root/usr/bin/assay" --version
+expect_rc 0 "the installed command runs"
+expect "the man page is installed" \
+    test -f "$work/root/usr/share/man/man1/assay.1"
+run env MANWIDTH=80 man --warnings -l "$work/root/usr/share/man/man1/assay.1"
+expect_rc 0 "man shows it"
+expect "without warnings" test ! -s "$work/err"
+finish
