@@ -4,7 +4,8 @@
 aarch64_CC := aarch64-linux-gnu-gcc
 aarch64_AR := aarch64-linux-gnu-ar
 aarch64_ISAS := ref neon dotprod
-aarch64_CFLAGS_neon := -O3
-aarch64_CFLAGS_dotprod := -O3 -march=armv8.2-a+dotprod
+# Scheduling before register allocation makes gcc 12 spill accumulators.
+aarch64_CFLAGS_neon := -O3 -fno-schedule-insns
+aarch64_CFLAGS_dotprod := -O3 -fno-schedule-insns -march=armv8.2-a+dotprod
 aarch64_LDFLAGS_assayd := -static
 aarch64_RUN := qemu-aarch64

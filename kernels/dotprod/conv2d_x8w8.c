@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tiles of 8 pixels x 8 channels (4 x 8 for the last pixels): four products
+ * a lane, added to 32 bits, right for all values.
+ */
+#include "kernels/neon/gemm.h"
+
+/* Two pixels of eight channels. */
+ASSAY_INLINE void store_pair(const struct assay_epilogue *e,
+                             enum assay_epilogue_form form,
+                             const struct assay_epi_lanes *l0,
+                             const struct assay_epi_lanes *l1, int32x4_t a,
+                             int32x4_t b, int32x4_t c, int32x4_t d, uint8_t *y,
+                             size_t y_row)
+{
+    int8x16_t v = assay_epi_16(e, form, l0, l1, l0, l1, a, b, c, d);
+
+    vst1_s8((int8_t *)y, vget_low_s8(v));
+    vst1q_lane_s64((int64_t *)(void *)(y + y_row), vreinterpretq_s64_s8(v), 1);
+}
+
+#define PAIR(form, i, j)                                               \
+    store_pair(e, form, &l0, &l1, a##i##0, a##i##1, a##j##0, a##j##1,  \
+               y + i * row, row)
+#define CASE_8(form)                                                \
+    case form: {                                                    \
+        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch);   \
+        struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4); \
+                                                                    \
+        PAIR(form, 0, 1);                                           \
+        PAIR(form, 2, 3);                                           \
+        PAIR(form, 4, 5);                                           \
+        PAIR(form, 6, 7);                                           \
+        break;                                                      \
+    }
+#define CASE_4(form)                                                \
+    case form: {                                                    \
+        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch);   \
+        struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4); \
+                                                                    \
+        PAIR(form, 0, 1);                                           \
+        PAIR(form, 2, 3);                                           \
+        break;                                                      \
+    }
+#define STORE_32(i)                                                 \
+    do {                                                            \
+        vst1q_s32((int32_t *)(void *)(y + i * row), a##i##0);       \
+        vst1q_s32((int32_t *)(void *)(y + i * row) + 4, a##i##1);   \
+    } while (0)
+#define UNZERO(i)                                                   \
+    do {                                                            \
+        a##i##0 = vmlsq_n_s32(a##i##0, z0, sums[i]);                \
+        a##i##1 = vmlsq_n_s32(a##i##1, z1, sums[i]);                \
+    } while (0)
+#define START(i) int32x4_t a##i##0 = b0, a##i##1 = b1
+#define LOAD(i) int8x16_t x##i = vld1q_s8(x + 16 * i)
+#define DOT(i, q)                                                   \
+    do {                                                            \
+        a##i##0 = vdotq_laneq_s32(a##i##0, w0, x##i, q);            \
+        a##i##1 = vdotq_laneq_s32(a##i##1, w1, x##i, q);            \
+    } while (0)
+#define WEIGHTS(q)                                                  \
+    int8x16_t w0 = vld1q_s8(w + 32 * q), w1 = vld1q_s8(w + 32 * q + 16)
+#define QUAD_8(q)                                                   \
+    do {                                                            \
+        WEIGHTS(q);                                                 \
+        DOT(0, q);                                                  \
+        DOT(1, q);                                                  \
+        DOT(2, q);                                                  \
+        DOT(3, q);                                                  \
+        DOT(4, q);                                                  \
+        DOT(5, q);                                                  \
+        DOT(6, q);                                                  \
+        DOT(7, q);                                                  \
+    } while (0)
+#define QUAD_4(q)                                                   \
+    do {                                                            \
+        WEIGHTS(q);                                                 \
+        DOT(0, q);                                                  \
+        DOT(1, q);                                                  \
+        DOT(2, q);                                                  \
+        DOT(3, q);                                                  \
+    } while (0)
+
+static void tile_8(const struct assay_tile_job *job)
+{
+    const struct assay_epilogue *e = job->e;
+    const int8_t *x = job->x;
+    const int32_t *sums = job->sums;
+    size_t ch = job->channel, row = job->y_row;
+    uint8_t *y = job->y;
+
+    for (size_t n = job->panels; n > 0; n--) {
+        const int8_t *w = job->w;
+        int32x4_t b0 = vld1q_s32(e->bias + ch);
+        int32x4_t b1 = vld1q_s32(e->bias + ch + 4);
+        START(0);
+        START(1);
+        START(2);
+        START(3);
+        START(4);
+        START(5);
+        START(6);
+        START(7);
+
+        for (size_t k = job->steps; k > 0; k--) {
+            LOAD(0);
+            LOAD(1);
+            LOAD(2);
+            LOAD(3);
+            LOAD(4);
+            LOAD(5);
+            LOAD(6);
+            LOAD(7);
+
+            QUAD_8(0);
+            QUAD_8(1);
+            QUAD_8(2);
+            QUAD_8(3);
+            x += 128;
+            w += 128;
+        }
+        if (sums) {
+            int32x4_t z0 = vld1q_s32(e->w_zero + ch);
+            int32x4_t z1 = vld1q_s32(e->w_zero + ch + 4);
+
+            UNZERO(0);
+            UNZERO(1);
+            UNZERO(2);
+            UNZERO(3);
+            UNZERO(4);
+            UNZERO(5);
+            UNZERO(6);
+            UNZERO(7);
+            sums += 8;
+        }
+        switch (e->form) {
+            CASE_8(ASSAY_EPI_F32)
+            CASE_8(ASSAY_EPI_F32_ZPIN)
+            CASE_8(ASSAY_EPI_SRDHM)
+            CASE_8(ASSAY_EPI_SDMULH)
+            CASE_8(ASSAY_EPI_WIDE)
+        default:
+            STORE_32(0);
+            STORE_32(1);
+            STORE_32(2);
+            STORE_32(3);
+            STORE_32(4);
+            STORE_32(5);
+            STORE_32(6);
+            STORE_32(7);
+        }
+        y += 8 * row;
+    }
+}
+
+static void tile_4(const struct assay_tile_job *job)
+{
+    const struct assay_epilogue *e = job->e;
+    const int8_t *x = job->x, *w = job->w;
+    const int32_t *sums = job->sums;
+    size_t ch = job->channel, row = job->y_row;
+    uint8_t *y = job->y;
+    int32x4_t b0 = vld1q_s32(e->bias + ch);
+    int32x4_t b1 = vld1q_s32(e->bias + ch + 4);
+    START(0);
+    START(1);
+    START(2);
+    START(3);
+
+    for (size_t k = job->steps; k > 0; k--) {
+        LOAD(0);
+        LOAD(1);
+        LOAD(2);
+        LOAD(3);
+
+        QUAD_4(0);
+        QUAD_4(1);
+        QUAD_4(2);
+        QUAD_4(3);
+        x += 64;
+        w += 128;
+    }
+    if (sums) {
+        int32x4_t z0 = vld1q_s32(e->w_zero + ch);
+        int32x4_t z1 = vld1q_s32(e->w_zero + ch + 4);
+
+        UNZERO(0);
+        UNZERO(1);
+        UNZERO(2);
+        UNZERO(3);
+    }
+    switch (e->form) {
+        CASE_4(ASSAY_EPI_F32)
+        CASE_4(ASSAY_EPI_F32_ZPIN)
+        CASE_4(ASSAY_EPI_SRDHM)
+        CASE_4(ASSAY_EPI_SDMULH)
+        CASE_4(ASSAY_EPI_WIDE)
+    default:
+        STORE_32(0);
+        STORE_32(1);
+        STORE_32(2);
+        STORE_32(3);
+    }
+}
+
+static const struct assay_gemm gemm = {
+    .rows = 8,
+    .cols = 8,
+    .quad = 4,
+    .tile = tile_8,
+    .tile_fast = tile_8,
+    .tile_4 = tile_4,
+};
+
+static size_t packed_size(const struct assay_conv2d *p)
+{
+    return assay_gemm_packed_size(&gemm, p);
+}
+
+static void pack(const struct assay_conv2d *p, void *packed)
+{
+    assay_gemm_pack(&gemm, p, packed);
+}
+
+static size_t scratch_size(const struct assay_conv2d *p)
+{
+    return assay_gemm_scratch_size(&gemm, p);
+}
+
+static void run(const struct assay_conv2d *p, const void *packed,
+                const void *x, void *y, void *scratch)
+{
+    assay_gemm_run(&gemm, p, packed, x, y, scratch);
+}
+
+const struct assay_conv2d_kernel assay_conv2d_x8w8__dotprod = {
+    .name = "assay_conv2d_x8w8__dotprod",
+    .isa = ASSAY_ISA_DOTPROD,
+    .supports = assay_gemm_supports,
+    .packed_size = packed_size,
+    .pack = pack,
+    .scratch_size = scratch_size,
+    .run = run,
+};

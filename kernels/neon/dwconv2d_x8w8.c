@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Depthwise convolution, one output channel an input channel, 16 channels at
+ * a time, from a signed copy of the image with its borders filled in and its
+ * channels padded to 16. A 3x3 kernel without -128 and with symmetric weights
+ * stays in nine registers, and two products share 16 bits; everything else
+ * multiplies 16-bit weights with their zero points already subtracted. Other
+ * channel multipliers go through the matrix product.
+ */
+#include "kernels/neon/gemm.h"
+
+#include <string.h>
+
+struct packed_head {
+    int32_t fast; /* all folded zero points are 0, no weight is -128 */
+    int32_t reserved[15];
+};
+
+struct geometry {
+    size_t padded; /* channels, in sixteens */
+    size_t taps;
+    size_t rows, cols; /* of the filled image */
+    size_t wide_at, fast_at, packed; /* bytes in the packed weights */
+    size_t operands_at, acc_at, scratch;
+};
+
+static struct geometry geometry_of(const struct assay_conv2d *p)
+{
+    struct geometry s;
+    size_t bytes;
+
+    s.padded = assay_round_up((size_t)p->c, 16);
+    s.taps = (size_t)p->kh * (size_t)p->kw;
+    s.rows = (size_t)(p->oh - 1) * (size_t)p->stride_h +
+             (size_t)(p->kh - 1) * (size_t)p->dilation_h + 1;
+    s.cols = (size_t)(p->ow - 1) * (size_t)p->stride_w +
+             (size_t)(p->kw - 1) * (size_t)p->dilation_w + 1;
+    bytes = sizeof(struct packed_head) + s.padded * 4;
+    s.wide_at = bytes;
+    s.fast_at = s.wide_at + s.padded * s.taps * 2;
+    s.packed = s.fast_at + s.padded * s.taps;
+    s.operands_at = assay_round_up(s.rows * s.cols * s.padded, 64);
+    s.acc_at = s.operands_at +
+               assay_round_up(ASSAY_EPILOGUE_BYTES(s.padded), 64);
+    s.scratch = s.acc_at + (size_t)p->ow * s.padded * 4;
+    return s;
+}
+
+static bool is_plain(const struct assay_conv2d *p)
+{
+    return p->groups == p->c && p->oc == p->c;
+}
+
+static size_t packed_size(const struct assay_conv2d *p)
+{
+    return is_plain(p) ? geometry_of(p).packed
+                       : assay_gemm_packed_size(&assay_gemm_neon, p);
+}
+
+static size_t scratch_size(const struct assay_conv2d *p)
+{
+    return is_plain(p) ? geometry_of(p).scratch
+                       : assay_gemm_scratch_size(&assay_gemm_neon, p);
+}
+
+static void pack(const struct assay_conv2d *p, void *packed)
+{
+    struct geometry s = geometry_of(p);
+    struct packed_head *head = packed;
+    int32_t *bias = (int32_t *)(void *)(head + 1);
+    int16_t *wide = (int16_t *)(void *)((uint8_t *)packed + s.wide_at);
+    int8_t *fast = (int8_t *)packed + s.fast_at;
+    const uint8_t *weights = p->weights;
+    uint8_t flip = p->w_dtype == ASSAY_U8 ? 0x80 : 0;
+    int32_t x_zero = p->x_zero - (p->x_dtype == ASSAY_U8 ? 128 : 0);
+
+    if (!is_plain(p)) {
+        assay_gemm_pack(&assay_gemm_neon, p, packed);
+        return;
+    }
+    memset(packed, 0, s.packed);
+    head->fast = 1;
+    for (size_t o = 0; o < (size_t)p->c; o++) {
+        int32_t zero = p->w_zero[o] - (flip ? 128 : 0);
+        uint32_t sum = 0;
+
+        if (zero != 0)
+            head->fast = 0;
+        for (size_t t = 0; t < s.taps; t++) {
+            int8_t w = (int8_t)(weights[o * s.taps + t] ^ flip);
+            size_t at = (o / 16 * s.taps + t) * 16 + o % 16;
+
+            if (w == -128)
+                head->fast = 0;
+            wide[at] = (int16_t)(w - zero);
+            fast[at] = w;
+            sum += (uint32_t)(w - zero);
+        }
+        bias[o] = (int32_t)((p->bias ? (uint32_t)p->bias[o] : 0u) -
+                            (uint32_t)x_zero * sum);
+    }
+}
+
+/* The signed image of one sample, borders at x_zero. */
+static void fill_image(const struct assay_conv2d *p, const struct geometry *s,
+                       const uint8_t *x, uint8_t *to)
+{
+    uint8x16_t flip = vdupq_n_u8(p->x_dtype == ASSAY_U8 ? 0x80 : 0);
+    uint8x16_t zero = veorq_u8(vdupq_n_u8((uint8_t)p->x_zero), flip);
+    size_t c = (size_t)p->c, whole = c / 16 * 16;
+
+    for (size_t r = 0; r < s->rows; r++) {
+        int64_t iy = (int64_t)r - p->pad_top;
+
+        for (size_t q = 0; q < s->cols; q++, to += s->padded) {
+            int64_t ix = (int64_t)q - p->pad_left;
+            const uint8_t *from;
+
+            if (iy < 0 || iy >= p->h || ix < 0 || ix >= p->w) {
+                for (size_t j = 0; j < s->padded; j += 16)
+                    vst1q_u8(to + j, zero);
+                continue;
+            }
+            from = x + ((size_t)iy * (size_t)p->w + (size_t)ix) * c;
+            for (size_t j = 0; j < whole; j += 16)
+                vst1q_u8(to + j, veorq_u8(vld1q_u8(from + j), flip));
+            if (whole < c) {
+                memcpy(to + whole, from + whole, c - whole);
+                vst1q_u8(to + whole, veorq_u8(vld1q_u8(to + whole), flip));
+            }
+        }
+    }
+}
+
+/* One row of outputs of sixteen channels. */
+struct row_job {
+    const struct assay_epilogue *e;
+    const int8_t *x; /* first tap of the first pixel */
+    const uint8_t *weights; /* int8 or int16, [tap][16] */
+    size_t channel, channels; /* 1..16 of them are real */
+    size_t n;
+    size_t kh, kw;
+    size_t tap_row, tap_col, step; /* bytes between rows, columns, pixels */
+    uint8_t *y; /* bytes, or int32 for ASSAY_EPI_NONE */
+    size_t y_row;
+};
+
+struct sums {
+    int32x4_t a, b, c, d;
+};
+
+ASSAY_INLINE void finish(const struct row_job *job,
+                         enum assay_epilogue_form form,
+                         const struct assay_epi_lanes *l, struct sums v,
+                         uint8_t *y)
+{
+    if (form == ASSAY_EPI_NONE) {
+        vst1q_s32((int32_t *)(void *)y, v.a);
+        vst1q_s32((int32_t *)(void *)y + 4, v.b);
+        vst1q_s32((int32_t *)(void *)y + 8, v.c);
+        vst1q_s32((int32_t *)(void *)y + 12, v.d);
+        return;
+    }
+    int8x16_t r = assay_epi_16(job->e, form, &l[0], &l[1], &l[2], &l[3], v.a,
+                               v.b, v.c, v.d);
+
+    if (job->channels == 16) {
+        vst1q_s8((int8_t *)y, r);
+    } else {
+        int8_t bytes[16];
+
+        vst1q_s8(bytes, r);
+        for (size_t j = 0; j < job->channels; j++)
+            y[j] = (uint8_t)bytes[j];
+    }
+}
+
+ASSAY_INLINE struct sums add_16(struct sums v, int16x8_t lo, int16x8_t hi)
+{
+    v.a = vaddw_s16(v.a, vget_low_s16(lo));
+    v.b = vaddw_high_s16(v.b, lo);
+    v.c = vaddw_s16(v.c, vget_low_s16(hi));
+    v.d = vaddw_high_s16(v.d, hi);
+    return v;
+}
+
+ASSAY_INLINE struct sums one_tap(struct sums v, int8x16_t x, int8x16_t w)
+{
+    return add_16(v, vmull_s8(vget_low_s8(x), vget_low_s8(w)),
+                  vmull_high_s8(x, w));
+}
+
+ASSAY_INLINE struct sums two_taps(struct sums v, int8x16_t x0, int8x16_t w0,
+                                  int8x16_t x1, int8x16_t w1)
+{
+    int16x8_t lo = vmull_s8(vget_low_s8(x0), vget_low_s8(w0));
+    int16x8_t hi = vmull_high_s8(x0, w0);
+
+    return add_16(v, vmlal_s8(lo, vget_low_s8(x1), vget_low_s8(w1)),
+                  vmlal_high_s8(hi, x1, w1));
+}
+
+ASSAY_INLINE struct sums start(const struct row_job *job)
+{
+    const int32_t *bias = job->e->bias + job->channel;
+    struct sums v = {vld1q_s32(bias), vld1q_s32(bias + 4),
+                     vld1q_s32(bias + 8), vld1q_s32(bias + 12)};
+
+    return v;
+}
+
+ASSAY_INLINE void row_3x3(const struct row_job *job,
+                          enum assay_epilogue_form form,
+                          const struct assay_epi_lanes *l)
+{
+    const int8_t *w = (const int8_t *)job->weights;
+    int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16);
+    int8x16_t w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48);
+    int8x16_t w4 = vld1q_s8(w + 64), w5 = vld1q_s8(w + 80);
+    int8x16_t w6 = vld1q_s8(w + 96), w7 = vld1q_s8(w + 112);
+    int8x16_t w8 = vld1q_s8(w + 128);
+    const int8_t *r0 = job->x, *r1 = r0 + job->tap_row;
+    const int8_t *r2 = r1 + job->tap_row;
+    size_t c1 = job->tap_col, c2 = 2 * c1, step = job->step;
+    uint8_t *y = job->y;
+
+    for (size_t n = job->n; n > 0; n--) {
+        struct sums v = start(job);
+
+        v = two_taps(v, vld1q_s8(r0), w0, vld1q_s8(r0 + c1), w1);
+        v = two_taps(v, vld1q_s8(r0 + c2), w2, vld1q_s8(r1), w3);
+        v = two_taps(v, vld1q_s8(r1 + c1), w4, vld1q_s8(r1 + c2), w5);
+        v = two_taps(v, vld1q_s8(r2), w6, vld1q_s8(r2 + c1), w7);
+        v = one_tap(v, vld1q_s8(r2 + c2), w8);
+        finish(job, form, l, v, y);
+        r0 += step;
+        r1 += step;
+        r2 += step;
+        y += job->y_row;
+    }
+}
+
+ASSAY_INLINE void row_wide(const struct row_job *job,
+                           enum assay_epilogue_form form,
+                           const struct assay_epi_lanes *l)
+{
+    const int8_t *x = job->x;
+    uint8_t *y = job->y;
+
+    for (size_t n = job->n; n > 0; n--) {
+        const int16_t *w = (const int16_t *)(const void *)job->weights;
+        const int8_t *row = x;
+        struct sums v = start(job);
+
+        for (size_t i = 0; i < job->kh; i++, row += job->tap_row) {
+            const int8_t *at = row;
+
+            for (size_t j = 0; j < job->kw; j++, at += job->tap_col) {
+                int8x16_t b = vld1q_s8(at);
+                int16x8_t lo = vmovl_s8(vget_low_s8(b));
+                int16x8_t hi = vmovl_high_s8(b);
+                int16x8_t w0 = vld1q_s16(w), w1 = vld1q_s16(w + 8);
+
+                v.a = vmlal_s16(v.a, vget_low_s16(lo), vget_low_s16(w0));
+                v.b = vmlal_high_s16(v.b, lo, w0);
+                v.c = vmlal_s16(v.c, vget_low_s16(hi), vget_low_s16(w1));
+                v.d = vmlal_high_s16(v.d, hi, w1);
+                w += 16;
+            }
+        }
+        finish(job, form, l, v, y);
+        x += job->step;
+        y += job->y_row;
+    }
+}
+
+#define ROW(form)                                                         \
+    static void row_##form(const struct row_job *job, bool fast)          \
+    {                                                                     \
+        struct assay_epi_lanes l[4];                                      \
+                                                                          \
+        if (form != ASSAY_EPI_NONE)                                       \
+            for (size_t i = 0; i < 4; i++)                                \
+                l[i] = assay_epi_lanes(job->e, form,                      \
+                                       job->channel + 4 * i);             \
+        if (fast)                                                         \
+            row_3x3(job, form, l);                                        \
+        else                                                              \
+            row_wide(job, form, l);                                       \
+    }
+ROW(ASSAY_EPI_NONE)
+ROW(ASSAY_EPI_F32)
+ROW(ASSAY_EPI_F32_ZPIN)
+ROW(ASSAY_EPI_SRDHM)
+ROW(ASSAY_EPI_SDMULH)
+ROW(ASSAY_EPI_WIDE)
+
+typedef void row_fn(const struct row_job *job, bool fast);
+
+static row_fn *row_of(enum assay_epilogue_form form)
+{
+    switch (form) {
+    case ASSAY_EPI_F32:
+        return row_ASSAY_EPI_F32;
+    case ASSAY_EPI_F32_ZPIN:
+        return row_ASSAY_EPI_F32_ZPIN;
+    case ASSAY_EPI_SRDHM:
+        return row_ASSAY_EPI_SRDHM;
+    case ASSAY_EPI_SDMULH:
+        return row_ASSAY_EPI_SDMULH;
+    case ASSAY_EPI_WIDE:
+        return row_ASSAY_EPI_WIDE;
+    default:
+        return row_ASSAY_EPI_NONE;
+    }
+}
+
+/* All channels of one output row. */
+static void run_row(const struct assay_conv2d *p, const struct geometry *s,
+                    struct row_job job, const uint8_t *packed, bool fast,
+                    int32_t *acc, size_t row, uint8_t *y)
+{
+    size_t c = (size_t)p->c, index = row * (size_t)p->ow * c;
+    bool bytes = job.e->form != ASSAY_EPI_NONE;
+    const int8_t *x = job.x;
+    row_fn *run = row_of(job.e->form);
+
+    job.y_row = bytes ? c : s->padded * 4;
+    for (size_t j = 0; j < c; j += 16) {
+        job.channel = j;
+        job.channels = c - j < 16 ? c - j : 16;
+        job.x = x + j;
+        job.weights = fast ? packed + s->fast_at + j * s->taps
+                           : packed + s->wide_at + j * s->taps * 2;
+        job.y = bytes ? y + index + j : (uint8_t *)(acc + j);
+        run(&job, fast);
+    }
+    if (!bytes)
+        assay_interpret_rows(p, acc, s->padded, (size_t)p->ow, 0, c, index,
+                             y);
+}
+
+static void run(const struct assay_conv2d *p, const void *packed,
+                const void *x, void *y, void *scratch)
+{
+    struct geometry s = geometry_of(p);
+    const struct packed_head *head = packed;
+    uint8_t *base = scratch;
+    struct assay_epilogue e;
+    struct row_job job;
+    bool fast = head->fast && p->kh == 3 && p->kw == 3;
+    size_t image = (size_t)p->h * (size_t)p->w * (size_t)p->c;
+
+    if (!is_plain(p)) {
+        assay_gemm_run(&assay_gemm_neon, p, packed, x, y, scratch);
+        return;
+    }
+    assay_epilogue_match(&e, p->program, p->y_dtype, 1, (size_t)p->c,
+                         s.padded, base + s.operands_at);
+    e.bias = (const int32_t *)(const void *)(head + 1);
+    e.w_zero = NULL;
+    memset(&job, 0, sizeof(job));
+    job.e = &e;
+    job.n = (size_t)p->ow;
+    job.kh = (size_t)p->kh;
+    job.kw = (size_t)p->kw;
+    job.tap_row = (size_t)p->dilation_h * s.cols * s.padded;
+    job.tap_col = (size_t)p->dilation_w * s.padded;
+    job.step = (size_t)p->stride_w * s.padded;
+    for (size_t n = 0; n < (size_t)p->n; n++) {
+        fill_image(p, &s, (const uint8_t *)x + n * image, base);
+        for (size_t oy = 0; oy < (size_t)p->oh; oy++) {
+            job.x = (const int8_t *)base +
+                    oy * (size_t)p->stride_h * s.cols * s.padded;
+            run_row(p, &s, job, packed, fast,
+                    (int32_t *)(void *)(base + s.acc_at),
+                    n * (size_t)p->oh + oy, y);
+        }
+    }
+}
+
+static bool supports(const struct assay_conv2d *p)
+{
+    return assay_gemm_supports(p);
+}
+
+const struct assay_conv2d_kernel assay_dwconv2d_x8w8__neon = {
+    .name = "assay_dwconv2d_x8w8__neon",
+    .isa = ASSAY_ISA_NEON,
+    .supports = supports,
+    .packed_size = packed_size,
+    .pack = pack,
+    .scratch_size = scratch_size,
+    .run = run,
+};

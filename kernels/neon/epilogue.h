@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fused requantization: what the tiles of conv2d and dwconv2d do to their
+ * accumulators in registers, for programs that match.c recognises by their
+ * steps. Everything else leaves int32 and goes through the interpreter.
+ *
+ * All forms end alike: 32 -> 16 bits saturating, + zero point saturating,
+ * 16 -> 8 saturating, clamp. That equals the program's exact sum and clamp,
+ * since |zp| and the bounds are far below 2^15. A float clamp at whole numbers
+ * commutes with rounding to nearest, so it is done there, too. Unsigned
+ * outputs are computed 128 lower and flipped at the end.
+ */
+#ifndef ASSAY_KERNELS_NEON_EPILOGUE_H
+#define ASSAY_KERNELS_NEON_EPILOGUE_H
+
+#include <arm_neon.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+
+enum assay_epilogue_form {
+    ASSAY_EPI_NONE = 0,     /* leaves int32 */
+    ASSAY_EPI_F32 = 1,      /* to_f32, fmul, round half even */
+    ASSAY_EPI_F32_ZPIN = 2, /* to_f32, fmul, fadd, round half even */
+    ASSAY_EPI_SRDHM = 3,    /* shl, wrap 32, srdhm, shr half up or away */
+    ASSAY_EPI_SDMULH = 4,   /* shl, wrap 32, sdmulh, shr half up or away */
+    ASSAY_EPI_WIDE = 5,     /* mul, shr half up, in 64 bits */
+};
+
+struct assay_epilogue {
+    enum assay_epilogue_form form;
+    const int32_t *bias;   /* folded, one a padded channel */
+    const int32_t *w_zero; /* NULL when all are 0 */
+    const float *scale;    /* F32, F32_ZPIN */
+    const int32_t *mult;   /* SRDHM, SDMULH, WIDE */
+    const int32_t *left;   /* SRDHM, SDMULH: 0..31 */
+    const int32_t *right;  /* -31..0; WIDE: -62..0 */
+    int32_t away;          /* -1: shr rounds half away, 0: half up */
+    float zpin;
+    int16_t zp;
+    int8_t lo, hi;
+    uint8_t flip; /* 0 or 0x80 */
+};
+
+/* Bytes that assay_epilogue_match() needs for `padded` channels. */
+#define ASSAY_EPILOGUE_BYTES(padded) ((size_t)(padded)*3u * 4u)
+
+/*
+ * Recognises the program for an 8-bit output and fills e (form, operands in
+ * `store`, 16-byte aligned); form NONE when it is not one of those above.
+ * Channel j of group g stands at g * group_padded + j of the arrays.
+ */
+void assay_epilogue_match(struct assay_epilogue *e,
+                          const struct assay_program *program,
+                          enum assay_dtype y_dtype, size_t groups,
+                          size_t group_channels, size_t group_padded,
+                          void *store);
+
+/* Operands of four channels, held in registers for a whole tile. */
+struct assay_epi_lanes {
+    float32x4_t scale;
+    int32x4_t mult, left, right;
+};
+
+#define ASSAY_INLINE static inline __attribute__((always_inline))
+
+ASSAY_INLINE struct assay_epi_lanes
+assay_epi_lanes(const struct assay_epilogue *e, enum assay_epilogue_form form,
+                size_t ch)
+{
+    struct assay_epi_lanes l;
+    int32x4_t none = vdupq_n_s32(0);
+
+    l.scale = vreinterpretq_f32_s32(none);
+    l.mult = l.left = l.right = none;
+    if (form == ASSAY_EPI_F32 || form == ASSAY_EPI_F32_ZPIN) {
+        l.scale = vld1q_f32(e->scale + ch);
+    } else {
+        l.mult = vld1q_s32(e->mult + ch);
+        if (form != ASSAY_EPI_WIDE)
+            l.left = vld1q_s32(e->left + ch);
+        l.right = vld1q_s32(e->right + ch);
+    }
+    return l;
+}
+
+/* One vector of accumulators, up to the zero point. */
+ASSAY_INLINE int32x4_t assay_epi_scale(const struct assay_epilogue *e,
+                                       enum assay_epilogue_form form,
+                                       const struct assay_epi_lanes *l,
+                                       int32x4_t v)
+{
+    if (form == ASSAY_EPI_F32)
+        return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(v), l->scale));
+    if (form == ASSAY_EPI_F32_ZPIN)
+        return vcvtnq_s32_f32(
+            vaddq_f32(vmulq_f32(vcvtq_f32_s32(v), l->scale),
+                      vdupq_n_f32(e->zpin)));
+    if (form == ASSAY_EPI_WIDE) {
+        int64x2_t lo = vmull_s32(vget_low_s32(v), vget_low_s32(l->mult));
+        int64x2_t hi = vmull_high_s32(v, l->mult);
+
+        lo = vrshlq_s64(lo, vmovl_s32(vget_low_s32(l->right)));
+        hi = vrshlq_s64(hi, vmovl_high_s32(l->right));
+        return vqmovn_high_s64(vqmovn_s64(lo), hi);
+    }
+    v = vshlq_s32(v, l->left);
+    v = form == ASSAY_EPI_SRDHM ? vqrdmulhq_s32(v, l->mult)
+                                : vqdmulhq_s32(v, l->mult);
+    /* Half away: one less below zero, where there is a shift at all. */
+    int32x4_t fix = vandq_s32(vandq_s32(v, l->right), vdupq_n_s32(e->away));
+
+    return vrshlq_s32(vqaddq_s32(v, vshrq_n_s32(fix, 31)), l->right);
+}
+
+/* Sixteen accumulators of channel quads (l0 l1 l0 l1) to sixteen bytes. */
+ASSAY_INLINE int8x16_t assay_epi_16(const struct assay_epilogue *e,
+                                    enum assay_epilogue_form form,
+                                    const struct assay_epi_lanes *l0,
+                                    const struct assay_epi_lanes *l1,
+                                    const struct assay_epi_lanes *l2,
+                                    const struct assay_epi_lanes *l3,
+                                    int32x4_t a, int32x4_t b, int32x4_t c,
+                                    int32x4_t d)
+{
+    int16x8_t zp = vdupq_n_s16(e->zp);
+    int16x8_t lo, hi;
+    int8x16_t r;
+
+    a = assay_epi_scale(e, form, l0, a);
+    b = assay_epi_scale(e, form, l1, b);
+    c = assay_epi_scale(e, form, l2, c);
+    d = assay_epi_scale(e, form, l3, d);
+    lo = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), zp);
+    hi = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), zp);
+    r = vqmovn_high_s16(vqmovn_s16(lo), hi);
+    r = vminq_s8(vmaxq_s8(r, vdupq_n_s8(e->lo)), vdupq_n_s8(e->hi));
+    return veorq_s8(r, vreinterpretq_s8_u8(vdupq_n_u8(e->flip)));
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/neon/gemm.h"
+
+#include <string.h>
+
+/*
+ * Copies n bytes, perhaps up to 15 more: `to` always has that room, `from`
+ * only before `end`.
+ */
+ASSAY_INLINE void copy_over(uint8_t *to, const uint8_t *from, size_t n,
+                            const uint8_t *end)
+{
+    while (n > 0) {
+        if ((size_t)(end - from) < 16) {
+            for (size_t i = 0; i < n; i++)
+                to[i] = from[i];
+            return;
+        }
+        vst1q_u8(to, vld1q_u8(from));
+        if (n <= 16)
+            return;
+        to += 16;
+        from += 16;
+        n -= 16;
+    }
+}
+
+ASSAY_INLINE void fill_over(uint8_t *to, uint8x16_t with, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16)
+        vst1q_u8(to + i, with);
+}
+
+/* The image that a group's pixels are gathered from. */
+struct source {
+    const struct assay_conv2d *p;
+    const uint8_t *x, *end;
+    size_t group_c, offset; /* first channel of the group */
+    size_t row;             /* bytes of an image row */
+    size_t depth, depth_16;
+    uint8x16_t zero; /* x_zero */
+    uint8_t flip;
+};
+
+/* Kernel row by kernel row of one pixel into `line`. */
+static void gather_pixel(const struct source *s, const uint8_t *image,
+                         int64_t iy, int64_t ix, uint8_t *line)
+{
+    const struct assay_conv2d *p = s->p;
+    int64_t last_x = ix + (int64_t)(p->kw - 1) * p->dilation_w;
+    size_t c = s->group_c;
+    bool joined = p->dilation_w == 1 && c == (size_t)p->c && ix >= 0 &&
+                  last_x < p->w;
+    size_t run = (size_t)p->kw * c;
+
+    for (int32_t ky = 0; ky < p->kh; ky++, iy += p->dilation_h) {
+        const uint8_t *row = image + iy * (int64_t)s->row + s->offset;
+        int64_t at = ix;
+
+        if (iy < 0 || iy >= p->h) {
+            fill_over(line, s->zero, run);
+            line += run;
+            continue;
+        }
+        if (joined) {
+            copy_over(line, row + at * p->c, run, s->end);
+            line += run;
+            continue;
+        }
+        for (int32_t kx = 0; kx < p->kw; kx++, at += p->dilation_w) {
+            if (at < 0 || at >= p->w)
+                fill_over(line, s->zero, c);
+            else
+                copy_over(line, row + at * p->c, c, s->end);
+            line += c;
+        }
+    }
+    /* Depth beyond the last tap must be 0 after the flip. */
+    vst1q_u8(line, vdupq_n_u8(s->flip));
+}
+
+/* One pixel's depth into its row of the panel. */
+ASSAY_INLINE void scatter(const uint8_t *from, size_t steps, uint8x16_t flip,
+                          int8_t *panel, size_t panel_step)
+{
+    for (size_t k = 0; k < steps; k++) {
+        vst1q_u8((uint8_t *)panel, veorq_u8(vld1q_u8(from), flip));
+        panel += panel_step;
+        from += 16;
+    }
+}
+
+static void place_pixel(const struct source *s, const uint8_t *image,
+                        int64_t iy, int64_t ix, uint8_t *line, int8_t *panel,
+                        size_t panel_step)
+{
+    const struct assay_conv2d *p = s->p;
+    uint8x16_t flip = vdupq_n_u8(s->flip);
+    size_t whole = s->depth / 16, rest = s->depth % 16;
+
+    if (p->kh * p->kw == 1 && iy >= 0 && iy < p->h && ix >= 0 && ix < p->w) {
+        const uint8_t *from =
+            image + iy * (int64_t)s->row + ix * p->c + s->offset;
+
+        scatter(from, whole, flip, panel, panel_step);
+        if (rest) {
+            vst1q_u8(line, flip);
+            memcpy(line, from + whole * 16, rest);
+            scatter(line, 1, flip, panel + whole * panel_step, panel_step);
+        }
+        return;
+    }
+    gather_pixel(s, image, iy, ix, line);
+    scatter(line, s->depth_16 / 16, flip, panel, panel_step);
+}
+
+void assay_gemm_gather(const struct assay_conv2d *p, size_t group,
+                       size_t first, size_t n, size_t rows, const void *x,
+                       uint8_t *line, int8_t *panels)
+{
+    size_t image_size = (size_t)p->h * (size_t)p->w * (size_t)p->c;
+    struct source s = {
+        .p = p,
+        .x = x,
+        .end = (const uint8_t *)x + (size_t)p->n * image_size,
+        .group_c = (size_t)(p->c / p->groups),
+        .row = (size_t)p->w * (size_t)p->c,
+        .zero = vdupq_n_u8((uint8_t)p->x_zero),
+        .flip = p->x_dtype == ASSAY_U8 ? 0x80 : 0,
+    };
+    size_t ox = first % (size_t)p->ow;
+    size_t oy = first / (size_t)p->ow % (size_t)p->oh;
+    const uint8_t *image =
+        s.x + first / (size_t)p->ow / (size_t)p->oh * image_size;
+
+    s.offset = group * s.group_c;
+    s.depth = (size_t)p->kh * (size_t)p->kw * s.group_c;
+    s.depth_16 = assay_round_up(s.depth, 16);
+    for (size_t i = 0; i < n;) {
+        size_t height = n - i < rows ? n - i : rows;
+        size_t stands = height <= 4 ? 4 : rows; /* a low last panel */
+        int8_t *panel = panels + i * s.depth_16;
+
+        for (size_t r = 0; r < height; r++) {
+            place_pixel(&s, image,
+                        (int64_t)oy * p->stride_h - p->pad_top,
+                        (int64_t)ox * p->stride_w - p->pad_left, line,
+                        panel + r * 16, stands * 16);
+            if (++ox == (size_t)p->ow) {
+                ox = 0;
+                if (++oy == (size_t)p->oh) {
+                    oy = 0;
+                    image += image_size;
+                }
+            }
+        }
+        i += height;
+    }
+}
+
+void assay_gemm_sums(const int8_t *panels, size_t n, size_t rows,
+                     size_t steps, int32_t *sums)
+{
+    for (size_t i = 0; i < n;) {
+        size_t height = n - i < rows ? n - i : rows;
+        size_t stands = height <= 4 ? 4 : rows;
+        const int8_t *panel = panels + i * steps * 16;
+
+        for (size_t r = 0; r < height; r++) {
+            int32x4_t sum = vdupq_n_s32(0);
+
+            for (size_t k = 0; k < steps; k++)
+                sum = vpadalq_s16(
+                    sum, vpaddlq_s8(vld1q_s8(panel + (k * stands + r) * 16)));
+            sums[i + r] = vaddvq_s32(sum);
+        }
+        i += height;
+    }
+}
