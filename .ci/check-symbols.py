@@ -25,7 +25,7 @@ ALLOWED = re.compile(
     r"|multi3|ashlti3|ashrti3|lshrti3)"
     r"|__aarch64_\w+|_GLOBAL_OFFSET_TABLE_)$")
 # Generated code keeps its generator's names.
-GENERATED = re.compile(r"(assay__|onnx__|ASSAY__|ONNX__)\w+$")
+GENERATED = re.compile(r"assay_\w+$")
 
 
 def nm(tool, option, path):

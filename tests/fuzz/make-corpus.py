@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the seeds of tests/fuzz/corpus/. Needs protoc and Python only.
+
+make-corpus.py       run in the repository's root; the results are committed
+"""
+
+import io
+import os
+import struct
+import subprocess
+import zipfile
+
+TOP = "tests/fuzz/corpus"
+SHA = "\\001\\002" * 16
+
+
+def put(fuzzer, name, data):
+    folder = os.path.join(TOP, fuzzer)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "wb") as f:
+        f.write(data)
+
+
+def encode(proto, kind, text):
+    return subprocess.run(["protoc", "--encode=" + kind, proto],
+                          input=text.encode(), check=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+# ---- messages -------------------------------------------------------------
+
+INFO = '''info { build_id: "1" board_id: "b" soc: "s" firmware: "f"
+    machine: "aarch64" features: "asimd" kernels: "neon" cpu_flags: 1 cores: 4
+    memory_limit: 268435456 memory_used: 5 blobs: 2 uptime_s: 9
+    lease_owner: "" lease_expires_ms: 0 header_limit: 1048576
+    tile_limit: 65536 chunk_limit: 1048576 backends: "cpu" }'''
+CLIENT = {
+    "hello": 'version_min: 1 version_max: 1 build_id: "1.0.0"',
+    "lease_acquire": 'owner: "me@here 1" ttl_ms: 30000',
+    "lease_release": "",
+    "blob_query": 'sha256: "%s%s"' % (SHA, SHA),
+    "blob_put": 'sha256: "%s" total: 4 offset: 0' % SHA,
+    "slice_load": 'sha256: "%s"' % SHA,
+    "run_tensor": "tensor: 0 total: 4 offset: 0",
+    "run_start": 'run: 1 mode: RUN_MODE_ISOLATED layers: "\\003" '
+                 'cpumask: 4294967295 layer_timeout_ms: 30000 '
+                 'stall_timeout_ms: 30000 credit: 1048576',
+    "credit": "bytes: 65536",
+    "cancel": "run: 1",
+    "ping": "nonce: 7",
+    "status": "",
+}
+AGENT = {
+    "hello_ack": "version: 1 version_min: 1 version_max: 1 " + INFO,
+    "lease_granted": "ttl_ms: 30000",
+    "lease_released": "",
+    "blob_missing": 'sha256: "%s"' % SHA,
+    "blob_stored": 'sha256: "%s"' % SHA,
+    "slice_loaded": "layers: 3 arena_bytes: 4096 packed_bytes: 64",
+    "layer_begin": 'run: 1 layer: 2 tensor: 3 dtype: 1 dims: 1 dims: 4 '
+                   'bytes: 4 kernel: "assay_copy__ref"',
+    "chunk": 'run: 1 layer: 2 offset: 0 digest: "%s"' % SHA[:64],
+    "layer_end": 'run: 1 layer: 2 bytes: 4 digest: "%s" time_us: 3'
+                 % SHA[:64],
+    "layer_missing": "run: 1 layer: 2 tensor: 3",
+    "run_end": "run: 1 layers_done: 3 bytes: 4 time_us: 9",
+    "pong": "nonce: 7",
+    "status_reply": INFO,
+    "error": 'code: -40 status_class: 4 text: "the worker died" '
+             'has_layer: true layer: 2 detail: "kernel" fatal: true',
+}
+PAYLOAD = ("blob_put", "run_tensor", "chunk")
+
+
+def frame(direction, sequence, header, payload):
+    # The hash is 0: the fuzzer mends it when its first byte says so.
+    return struct.pack("<4sIIIIIQ", b"ASY1", direction, sequence, len(header),
+                       len(payload), 0, 0) + header + payload
+
+
+def messages():
+    for direction, table in ((0, CLIENT), (1, AGENT)):
+        stream = b""
+        for k, (name, text) in enumerate(table.items()):
+            header = encode("proto/assay.proto", "assay.pb.Envelope",
+                            "%s { %s }" % (name, text))
+            payload = b"\1\2\3\4" if name in PAYLOAD else b""
+            put("codec", name, bytes([direction, len(payload)]) + header)
+            stream += frame(direction, k, header, payload)
+        for piece in (0, 5, 15):
+            put("frame", "%s-%d" % ("agent" if direction else "client", piece),
+                bytes([0x80 | piece << 1 | direction]) + stream)
+        put("frame", "no-hash-%d" % direction, bytes([30 | direction]) +
+            stream)
+
+
+# ---- slices ----------------------------------------------------------------
+
+def tensor(name, dtype, dims, role=0, size=0, more=""):
+    text = 'tensors { name: "%s" role: %d dtype: %d ' % (name, role, dtype)
+    text += " ".join("dims: %d" % d for d in dims)
+    perm = "".join("\\%03o" % k for k in range(len(dims)))
+    text += ' perm: "%s" quant_axis: -1 ' % perm
+    if role == 2:
+        text += 'sha256: "%s" size: %d ' % (SHA, size)
+    return text + more + " }\n"
+
+
+def operands(*values):
+    return "".join("\\%03o" % b for b in struct.pack("<%dq" % len(values),
+                                                     *values))
+
+
+CLAMP = 'steps { kind: 19 n: 1 a: "%s" b: "%s" }' % (operands(-128),
+                                                     operands(127))
+REQUANT = ('steps { kind: 5 n: 1 a: "%s" } steps { kind: 3 round: 3 n: 1 '
+           'a: "%s" } steps { kind: 18 n: 1 a: "%s" } ' %
+           (operands(1 << 30), operands(6), operands(-3)) + CLAMP)
+
+
+def layer(name, op, inputs, output, more):
+    return ('layers { name: "%s" source_op: "x" op: %d %s output: %d %s }\n'
+            % (name, op, " ".join("inputs: %d" % i for i in inputs), output,
+               more))
+
+
+def slices():
+    conv = ("conv2d { stride_h: 1 stride_w: 1 dilation_h: 1 dilation_w: 1 "
+            "groups: 1 } out_program { %s }" % REQUANT)
+    pool = ("pool { kind: 0 kh: 2 kw: 2 stride_h: 2 stride_w: 2 "
+            "dilation_h: 1 dilation_w: 1 }")
+    text = 'model_name: "m" model_format: "onnx" model_sha256: "%s" ' \
+           'numerics: "onnxruntime-x86"\n' % SHA
+    text += tensor("x", 1, (1, 4, 4, 2), role=1)
+    text += tensor("w", 1, (3, 1, 1, 2), role=2, size=6)
+    text += tensor("c", 1, (1, 4, 4, 3))
+    text += tensor("r", 1, (1, 4, 4, 3))
+    text += tensor("a", 1, (1, 4, 4, 3))
+    text += tensor("p", 1, (1, 2, 2, 3))
+    text += tensor("k", 1, (1, 2, 2, 6))
+    text += tensor("f", 1, (1, 24), more="is_output: true")
+    text += layer("conv", 1, (0, 1), 2, conv)
+    text += layer("relu", 3, (2,), 3, "out_program { %s }" % CLAMP)
+    text += layer("add", 4, (2, 3), 4, "binary { combine: 1 } "
+                  "in_programs { } in_programs { } out_program { %s }" % CLAMP)
+    text += layer("pool", 5, (4,), 5, pool)
+    text += layer("cat", 6, (5, 5), 6, "concat { axis: 3 } "
+                  "in_programs { } in_programs { }")
+    text += layer("flat", 7, (6,), 7, "")
+    data = encode("proto/assay.proto", "assay.pb.Slice", text)
+    put("slice", "small", struct.pack("<H", 6) + data)
+    skipped = text.replace("op: 3 ", "op: 9 skip_reason: \"why\" ")
+    data = encode("proto/assay.proto", "assay.pb.Slice", skipped)
+    put("slice", "skipped", struct.pack("<H", 6) + data)
+    gemm = 'model_name: "g" model_format: "onnx" model_sha256: "%s"\n' % SHA
+    gemm += tensor("x", 1, (2, 3), role=1)
+    gemm += tensor("w", 1, (4, 3), role=2, size=12)
+    gemm += tensor("y", 1, (2, 4), more="is_output: true")
+    gemm += tensor("s", 6, (2, 4))
+    gemm += layer("gemm", 2, (0, 1), 2, conv)
+    gemm += layer("softmax", 8, (2,), 3, "softmax { kind: 0 }")
+    data = encode("proto/assay.proto", "assay.pb.Slice", gemm)
+    put("slice", "gemm", struct.pack("<H", 12) + data)
+
+
+# ---- npy, npz ---------------------------------------------------------------
+
+def npy(descr, shape, data, fortran=False, version=1):
+    text = "{'descr': %r, 'fortran_order': %s, 'shape': %r, }" % (
+        descr, fortran, shape)
+    size = 10 if version == 1 else 12
+    text += " " * (63 - (size + len(text)) % 64) + "\n"
+    length = struct.pack("<H" if version == 1 else "<I", len(text))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + text.encode() + data
+
+
+def arrays():
+    parts = {
+        "s8": npy("|i1", (2, 3), bytes(6)),
+        "f32": npy("<f4", (2, 2), bytes(16)),
+        "f64": npy("<f8", (2,), bytes(16)),
+        "fortran": npy("<i2", (2, 3), bytes(12), True),
+        "scalar": npy("<i4", (), bytes(4)),
+        "bool": npy("|b1", (3,), b"\0\1\1"),
+        "version2": npy("<i8", (1,), bytes(8), version=2),
+        "text": npy("<U3", (), b"a\0\0\0b\0\0\0c\0\0\0"),
+        "empty": npy("|u1", (0, 5), b""),
+    }
+    for name, data in parts.items():
+        put("npz", name + ".npy", data)
+    for how, kind in (("stored", zipfile.ZIP_STORED),
+                      ("deflated", zipfile.ZIP_DEFLATED)):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", kind) as z:
+            for name, data in list(parts.items()) + [
+                    ("__meta__", npy("<U2", (), b"{\0\0\0}\0\0\0")),
+                    ("__layers__", npy("<U2", (), b"[\0\0\0]\0\0\0"))]:
+                z.writestr(zipfile.ZipInfo(name + ".npy"), data,
+                           compress_type=kind)
+        put("npz", how + ".npz", out.getvalue())
+
+
+# ---- options, ONNX ----------------------------------------------------------
+
+def options():
+    lines = {
+        "run": "run case --target 127.0.0.1:7410 --all --json r.json",
+        "files": "run -m a.onnx -i x.npz -i y.npy -r g.npz -o out --local",
+        "values": "run c --local --max-lsb conv*:1 --atol 1e-3 --rtol x:2 "
+                  "--mode isolated --sort-by cosine --max-rows 5 "
+                  "--cpumask neon --require sim,bpu --min-coverage 50",
+        "arith": "run c --local --arith conv1=q31_double --numerics "
+                 "onnxruntime-x86 --layers a* --skip-layers b? --op-type C*",
+        "target": "run c --target=ssh:root@b:/opt/assayd -vv --timeout 2.5",
+        "show": "show m.onnx --layer conv1",
+        "info": "info --target exec:qemu-aarch64",
+        "later": "run c --repeat 3 --html f",
+        "help": "--help",
+    }
+    for name, text in lines.items():
+        put("options", name, "\n".join(text.split()).encode())
+
+
+def onnx():
+    head = ('ir_version: 8 opset_import { version: 13 } graph { name: "g" '
+            'input { name: "x" type { tensor_type { elem_type: 3 shape { '
+            'dim { dim_value: 1 } dim { dim_value: 2 } dim { dim_value: 4 } '
+            'dim { dim_value: 4 } } } } } '
+            'output { name: "y" } ')
+    scalar = ('initializer { name: "%s" data_type: %d %s } ')
+    consts = (scalar % ("s", 1, "float_data: 0.5") +
+              scalar % ("z", 3, "int32_data: 0") +
+              'initializer { name: "w" dims: 3 dims: 2 dims: 1 dims: 1 '
+              'data_type: 3 raw_data: "\\001\\002\\003\\004\\005\\006" } '
+              'initializer { name: "b" dims: 3 data_type: 6 '
+              'int32_data: 1 int32_data: 2 int32_data: 3 } '
+              'initializer { name: "shape" dims: 2 data_type: 7 '
+              'int64_data: 1 int64_data: -1 } ')
+    qconv = ('node { op_type: "QLinearConv" name: "c" input: "x" input: "s" '
+             'input: "z" input: "w" input: "s" input: "z" input: "s" '
+             'input: "z" input: "b" output: "t" attribute { name: "pads" '
+             'type: 7 ints: 0 ints: 0 ints: 0 ints: 0 } } ')
+    end = ('node { op_type: "Reshape" name: "r" input: "t" input: "shape" '
+           'output: "y" } }')
+    put("onnx", "qlinear.onnx",
+        encode("host-tools/model/onnx.proto", "assay_onnx.Model",
+               head + consts + qconv + end))
+    qdq = ('node { op_type: "DequantizeLinear" input: "x" input: "s" '
+           'input: "z" output: "xf" } '
+           'node { op_type: "DequantizeLinear" input: "w" input: "s" '
+           'input: "z" output: "wf" } '
+           'node { op_type: "Conv" name: "c" input: "xf" input: "wf" '
+           'output: "cf" attribute { name: "kernel_shape" type: 7 ints: 1 '
+           'ints: 1 } } '
+           'node { op_type: "QuantizeLinear" input: "cf" input: "s" '
+           'input: "z" output: "cq" } '
+           'node { op_type: "Novel" domain: "other" input: "cq" '
+           'output: "y" } }')
+    put("onnx", "qdq.onnx",
+        encode("host-tools/model/onnx.proto", "assay_onnx.Model",
+               head + consts + qdq))
+
+
+messages()
+slices()
+arrays()
+options()
+onnx()
