@@ -128,7 +128,7 @@ def layer(name, op, inputs, output, more):
 def slices():
     conv = ("conv2d { stride_h: 1 stride_w: 1 dilation_h: 1 dilation_w: 1 "
             "groups: 1 } out_program { %s }" % REQUANT)
-    pool = ("pool { kind: 0 kh: 2 kw: 2 stride_h: 2 stride_w: 2 "
+    pool = ("pool { kind: 1 kh: 2 kw: 2 stride_h: 2 stride_w: 2 "
             "dilation_h: 1 dilation_w: 1 }")
     text = 'model_name: "m" model_format: "onnx" model_sha256: "%s" ' \
            'numerics: "onnxruntime-x86"\n' % SHA
@@ -159,7 +159,7 @@ def slices():
     gemm += tensor("y", 1, (2, 4), more="is_output: true")
     gemm += tensor("s", 6, (2, 4))
     gemm += layer("gemm", 2, (0, 1), 2, conv)
-    gemm += layer("softmax", 8, (2,), 3, "softmax { kind: 0 }")
+    gemm += layer("softmax", 8, (2,), 3, "softmax { kind: 1 }")
     data = encode("proto/assay.proto", "assay.pb.Slice", gemm)
     put("slice", "gemm", struct.pack("<H", 12) + data)
 
