@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host-tools/model/model.h"
+
+#include <string.h>
+
+#include "host-tools/model/file.h"
+#include "host-tools/model/onnx.h"
+
+#define MAX_MODEL_BYTES ((size_t)2 << 30)
+
+static const struct assay_model_reader *const readers[] = {
+    &assay_onnx_reader,
+};
+#define N_READERS (sizeof(readers) / sizeof(readers[0]))
+
+static bool ends_with(const char *s, const char *suffix)
+{
+    size_t a = strlen(s), b = strlen(suffix);
+
+    return a >= b && !strcmp(s + a - b, suffix);
+}
+
+/* By its name first; a file with a strange name by its first bytes. */
+static const struct assay_model_reader *pick(const char *path,
+                                             const uint8_t *data, size_t n)
+{
+    static const char *const others[] = { ".tflite", ".mlir", ".slice",
+                                          ".bc", ".hbm", ".npz" };
+
+    for (size_t i = 0; i < N_READERS; i++)
+        if (ends_with(path, readers[i]->suffix))
+            return readers[i];
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (ends_with(path, others[i]))
+            return NULL;
+    for (size_t i = 0; i < N_READERS; i++)
+        if (readers[i]->probe(data, n < 64 ? n : 64))
+            return readers[i];
+    return NULL;
+}
+
+static int name_slice(struct assay_slice *s, const char *path,
+                      const struct assay_model_reader *r, const uint8_t *data,
+                      size_t n, struct assay_err *err)
+{
+    const char *base = strrchr(path, '/');
+
+    base = base ? base + 1 : path;
+    s->model_name = assay_arena_str(s->arena, base, strlen(base));
+    s->model_format = r->format;
+    if (!s->model_name)
+        return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", path);
+    assay_sha256(data, n, s->model_sha256);
+    return 0;
+}
+
+int assay_model_open(struct assay_slice **out, const char *path,
+                     const struct assay_model_note *note,
+                     struct assay_err *err)
+{
+    const struct assay_model_reader *r;
+    struct assay_slice *s = NULL;
+    uint8_t *data;
+    size_t n;
+    int rc = assay_file_read(&data, &n, path, MAX_MODEL_BYTES, err);
+
+    if (rc)
+        return rc;
+    r = pick(path, data, n);
+    if (!n)
+        rc = assay_fail(err, ASSAY_EFORMAT, "%s: an empty file", path);
+    else if (!r)
+        rc = assay_fail(err, ASSAY_EUNSUPPORTED,
+                        "%s: not a known model format, expected .onnx", path);
+    else
+        rc = r->open(&s, data, n, path, note, err);
+    if (!rc)
+        rc = name_slice(s, path, r, data, n, err);
+    assay_free(data);
+    if (rc)
+        assay_slice_free(s);
+    else
+        *out = s;
+    return rc;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From an ONNX graph to a slice. Three sources become one kind of value, an
+ * operation: QOperator nodes (onnx_qlinear.c), groups DequantizeLinear ... op
+ * ... QuantizeLinear (onnx_group.c), and literal float nodes. Emitters turn an
+ * operation into a layer; one that cannot answers with assay_onnx_skip(), and
+ * the operation becomes a SKIPPED layer: not run, not lost.
+ */
+#ifndef ASSAY_MODEL_ONNX_IMPORT_H
+#define ASSAY_MODEL_ONNX_IMPORT_H
+
+#include "host-tools/model/onnx_graph.h"
+
+/* Answer of an emitter: not an error, im->reason holds why. */
+#define ASSAY_ONNX_SKIP 1
+
+struct assay_onnx_operand {
+    uint32_t value;       /* ASSAY_ONNX_NONE: left out */
+    struct assay_quant q; /* n 0: float, or unknown; axis is the source's */
+};
+
+enum assay_onnx_kind {
+    ASSAY_ONNX_CONV,   /* x, w, [bias] */
+    ASSAY_ONNX_GEMM,   /* a, b, [c] */
+    ASSAY_ONNX_BINARY, /* a, b */
+    ASSAY_ONNX_UNARY,  /* x */
+    ASSAY_ONNX_MAX_POOL,
+    ASSAY_ONNX_AVG_POOL,
+    ASSAY_ONNX_GLOBAL_AVG_POOL,
+    ASSAY_ONNX_CONCAT,
+    ASSAY_ONNX_RESHAPE,
+    ASSAY_ONNX_SOFTMAX,
+    ASSAY_ONNX_UNKNOWN,
+};
+
+struct assay_onnx_operation {
+    enum assay_onnx_kind kind;
+    const struct assay_onnx_node *node; /* its name, op type, attributes */
+    bool integer;    /* integer arithmetic: QOperator node or group */
+    bool trans_b;    /* GEMM: b is [N][K] */
+    enum assay_combine combine;      /* BINARY: FADD, FSUB, FMUL, FDIV */
+    uint32_t n_in;
+    struct assay_onnx_operand in[ASSAY_MAX_LAYER_INPUTS];
+    uint32_t out;                    /* value */
+    struct assay_quant out_q;        /* n 0: float, or the input's */
+    enum assay_dtype out_dtype;      /* of a quantized output, else 0 */
+    struct assay_program steps;      /* float steps of UNARY and MAX_POOL */
+    uint32_t shape_from; /* value whose value_info has the output's shape */
+};
+
+/* What a group absorbed; one for the head node of each group. */
+struct assay_onnx_import {
+    const struct assay_onnx_graph *g;
+    struct assay_slice *s;
+    const struct assay_model_note *note;
+    struct assay_err *err;
+    int64_t *tensor_of;    /* value -> slice tensor, -1: none yet */
+    bool *no_shape;        /* value: written by a layer of unknown shape */
+    uint8_t *node_state;   /* enum assay_onnx_state */
+    uint32_t *group_reads; /* value: readers of a DQ output inside groups */
+    struct assay_onnx_operation **groups; /* by head node, or NULL */
+    uint32_t *name_table; /* used layer names: layer index + 1 */
+    uint32_t name_bits;
+    char reason[300];
+    /* Output shape of the operation in hand, for a SKIPPED layer. */
+    bool have_dims;
+    uint32_t out_rank;
+    int64_t out_dims[ASSAY_MAX_RANK];
+};
+
+enum assay_onnx_state {
+    ASSAY_ONNX_ALONE = 0,
+    ASSAY_ONNX_HEAD = 1,     /* first op of a group: emits its layer */
+    ASSAY_ONNX_ABSORBED = 2, /* part of a group: emits nothing */
+};
+
+int assay_onnx_skip(struct assay_onnx_import *im, const char *fmt, ...)
+    ASSAY_PRINTF(2, 3);
+/* "FILE: node 3 (Conv 'c'): text" with the given code. */
+int assay_onnx_fail(struct assay_onnx_import *im,
+                    const struct assay_onnx_node *n, int code, const char *fmt,
+                    ...) ASSAY_PRINTF(4, 5);
+void assay_onnx_note(struct assay_onnx_import *im, const char *fmt, ...)
+    ASSAY_PRINTF(2, 3);
+int assay_onnx_no_memory(struct assay_onnx_import *im);
+/* The i-th input of a node, or ASSAY_ONNX_NONE. */
+uint32_t assay_onnx_input(const struct assay_onnx_node *n, uint32_t i);
+bool assay_onnx_same_quant(const struct assay_quant *a,
+                           const struct assay_quant *b);
+
+/* ---- onnx_tensor.c ---------------------------------------------------- */
+
+/* Scale and zero point constants; *dtype becomes the zero point's type (U8
+ * where there is none). axis: of the source, used when there are several. */
+int assay_onnx_quant(struct assay_onnx_import *im,
+                     const struct assay_onnx_node *n, uint32_t scale,
+                     uint32_t zero, int64_t axis, struct assay_quant *q,
+                     enum assay_dtype *dtype) ASSAY_MUST_CHECK;
+/* Sets im->out_dims; checks each against 1..2^31-1. */
+int assay_onnx_out(struct assay_onnx_import *im,
+                   const struct assay_onnx_node *n, uint32_t rank,
+                   const int64_t *dims) ASSAY_MUST_CHECK;
+/* The activation that a value is, in source dims im->out_dims. */
+int assay_onnx_new_tensor(struct assay_onnx_import *im, uint32_t value,
+                          enum assay_dtype dtype, const struct assay_quant *q,
+                          uint32_t *index) ASSAY_MUST_CHECK;
+/* The tensor of an operand that is computed (or an input); skips when it has
+ * none, or was written with another scale. */
+int assay_onnx_activation(struct assay_onnx_import *im,
+                          const struct assay_onnx_operand *o, uint32_t *index)
+    ASSAY_MUST_CHECK;
+/* A constant tensor of `rank` dims (source's, leading ones added), stored
+ * channels-last when the rank is 4. */
+int assay_onnx_new_constant(struct assay_onnx_import *im, const char *name,
+                            const struct assay_onnx_const *k, uint32_t rank,
+                            const struct assay_quant *q, const char *axes,
+                            uint32_t *index) ASSAY_MUST_CHECK;
+/* A rank-1 int32 constant. */
+int assay_onnx_new_bias(struct assay_onnx_import *im, const char *name,
+                        const int32_t *data, uint32_t n, uint32_t *index)
+    ASSAY_MUST_CHECK;
+/* The constant behind a float value: an initializer, or a dequantized one. */
+int assay_onnx_float_const(struct assay_onnx_import *im, uint32_t value,
+                           const struct assay_onnx_const **out)
+    ASSAY_MUST_CHECK;
+
+/* ---- onnx_layer.c ------------------------------------------------------- */
+
+int assay_onnx_new_layer(struct assay_onnx_import *im,
+                         const struct assay_onnx_node *n, enum assay_op op,
+                         uint32_t n_inputs, const uint32_t *inputs,
+                         uint32_t output, struct assay_layer **layer)
+    ASSAY_MUST_CHECK;
+int assay_onnx_new_programs(struct assay_onnx_import *im,
+                            struct assay_layer *l, uint32_t n)
+    ASSAY_MUST_CHECK;
+int assay_onnx_skip_layer(struct assay_onnx_import *im,
+                          const struct assay_onnx_operation *op)
+    ASSAY_MUST_CHECK;
+/* Another view of a tensor with leading ones added up to `rank`. */
+int assay_onnx_expand(struct assay_onnx_import *im,
+                      const struct assay_onnx_node *n, uint32_t rank,
+                      uint32_t *index) ASSAY_MUST_CHECK;
+int assay_onnx_step(struct assay_onnx_import *im, struct assay_program *p,
+                    enum assay_step_kind kind, float a, float b)
+    ASSAY_MUST_CHECK;
+
+/* ---- operations: who makes them ----------------------------------------- */
+
+/* A node by itself: QOperator or literal. kind UNKNOWN: not known. */
+int assay_onnx_decode(struct assay_onnx_import *im,
+                      const struct assay_onnx_node *n,
+                      struct assay_onnx_operation *op) ASSAY_MUST_CHECK;
+/* onnx_qlinear.c: *known false where it is no QOperator node. */
+int assay_onnx_decode_qlinear(struct assay_onnx_import *im,
+                              const struct assay_onnx_node *n,
+                              struct assay_onnx_operation *op, bool *known)
+    ASSAY_MUST_CHECK;
+/* onnx_group.c: marks all groups. */
+int assay_onnx_find_groups(struct assay_onnx_import *im) ASSAY_MUST_CHECK;
+/* onnx_elementwise.c: float steps of a one-operand node (Relu, Clip, Div by
+ * a constant, ...); *data is the operand's value. *known false: not one. */
+int assay_onnx_unary_steps(struct assay_onnx_import *im,
+                           const struct assay_onnx_node *n,
+                           struct assay_program *steps, uint32_t *data,
+                           bool *known) ASSAY_MUST_CHECK;
+
+/* ---- emitters ------------------------------------------------------------ */
+
+typedef int assay_onnx_emit_fn(struct assay_onnx_import *im,
+                               struct assay_onnx_operation *op);
+assay_onnx_emit_fn assay_onnx_emit_conv, assay_onnx_emit_gemm,
+    assay_onnx_emit_binary, assay_onnx_emit_unary, assay_onnx_emit_max_pool,
+    assay_onnx_emit_avg_pool, assay_onnx_emit_global_avg_pool,
+    assay_onnx_emit_concat, assay_onnx_emit_reshape, assay_onnx_emit_softmax;
+
+/* onnx_window.c: how a window slides, for convolutions and pools. */
+struct assay_onnx_window {
+    int64_t kernel[2], stride[2], dilation[2], out[2];
+    int64_t pad[4]; /* top, left, bottom, right; ceil_mode enlarges */
+    bool enlarged;
+};
+int assay_onnx_window(struct assay_onnx_import *im,
+                      const struct assay_onnx_node *n, const int64_t in[2],
+                      const int64_t *kernel, struct assay_onnx_window *w)
+    ASSAY_MUST_CHECK;
+
+#endif
