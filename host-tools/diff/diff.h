@@ -22,18 +22,26 @@ struct assay_tolerance {
     int64_t max_lsb;    /* integer tensors; default 0 */
 };
 
-/* Integers compare as integers, floats as floats; NaN equals NaN. */
+/*
+ * Integers compare as integers, floats as floats. A float's mismatch is one of
+ * bits (nothing is called exact unless the bits are equal); two NaN, and +0
+ * and -0, are within every tolerance.
+ */
 struct assay_diff {
     uint64_t count;
-    uint64_t mismatch; /* elements whose bits (ints) or values differ */
+    uint64_t mismatch; /* elements whose bits differ */
     uint64_t outside;  /* elements outside the tolerance */
+    uint64_t higher;   /* elements with got > ref */
     int64_t max_lsb;   /* integers: largest |got - ref| */
-    double max_abs;    /* floats too */
+    double max_abs;    /* on dequantized values; inf when only one is NaN */
     double mean_signed; /* of got - ref over all elements, in LSB or value */
     double cosine;      /* on dequantized values; 1 when both are zero */
     double sqnr_db;     /* 10 log10(sum ref^2 / sum diff^2); inf when equal */
-    double l1;
-    uint64_t lsb_hist[ASSAY_LSB_HIST];
+    double l1;          /* mean |got - ref| on dequantized values */
+    uint64_t lsb_hist[ASSAY_LSB_HIST]; /* integers */
+    /* Box around the mismatches, stored axes, both ends included. */
+    int64_t box_lo[ASSAY_MAX_RANK], box_hi[ASSAY_MAX_RANK];
+    uint32_t sample; /* of first[]; set by the caller */
     size_t n_first;
     struct {
         uint64_t index; /* linear, stored order */
@@ -45,7 +53,9 @@ struct assay_diff {
 void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
                        const void *got, const struct assay_tolerance *tol,
                        struct assay_diff *out);
-/* out += d, for several samples of one layer (first: the earliest). */
+/* out += d, for several samples of one layer. Counts and histograms add up,
+ * cosine and SQNR are those of the worst sample, first[] is the earliest.
+ * A zeroed `out` (count 0) is empty. */
 void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d);
 
 /* Evidence columns, design 1. */
@@ -70,6 +80,54 @@ enum assay_row_status {
     ASSAY_ROW_DIVERGED = 7, /* the worst */
 };
 const char *assay_row_status_name(enum assay_row_status s);
+
+/* Why a row has its status, where that is not plain. */
+enum assay_row_reason {
+    ASSAY_WHY_NONE = 0,
+    ASSAY_WHY_MASKED,          /* equal although an input differs */
+    ASSAY_WHY_FLOAT_REFERENCE, /* the reference was computed in float */
+    ASSAY_WHY_BEHIND_FLOAT,    /* inherited from a float layer `within` */
+    ASSAY_WHY_NOT_ISOLATED,    /* inherited was not proved by isolation */
+    ASSAY_WHY_NO_REFERENCE,    /* the reference lacks this tensor */
+    ASSAY_WHY_NO_INPUT,        /* an input was neither computed nor given */
+    ASSAY_WHY_NOT_SELECTED,
+    ASSAY_WHY_NOT_REACHED, /* the run ended before */
+    ASSAY_WHY_OP,          /* operator is not known: see detail */
+    ASSAY_WHY_ERROR,       /* see detail */
+    ASSAY_WHY_COUNT,
+};
+const char *assay_row_reason_name(enum assay_row_reason r); /* "masked" */
+
+/* What is known of one layer in one sample. */
+struct assay_layer_facts {
+    bool skipped;      /* its operator is not run */
+    bool failed;       /* the backend failed in it */
+    bool compared;     /* cumulative: a result and a reference were there */
+    bool inputs_equal; /* cumulative: all inputs equal the reference's */
+    bool isolated_run; /* compared once more on the reference's inputs */
+    bool float_reference; /* the reference computes this layer in float */
+    bool behind_culprit;  /* cumulative: an ancestor is a culprit */
+    uint64_t mismatch, outside; /* cumulative */
+    uint64_t isolated_mismatch, isolated_outside;
+};
+struct assay_judgement {
+    enum assay_row_status status;
+    enum assay_row_reason reason;
+    bool culprit;  /* differs on the reference's inputs, out of tolerance */
+    bool isolate;  /* an isolated run would tell inherited from diverged */
+};
+struct assay_judgement assay_judge_layer(const struct assay_layer_facts *f);
+/* out becomes the worse of both; NOT_OBSERVED gives way to anything. */
+void assay_judgement_merge(struct assay_judgement *out,
+                           const struct assay_judgement *j);
+
+/*
+ * Does the reference compute this layer in float, so that +-1 is its own
+ * rounding? A DequantizeLinear ... op ... QuantizeLinear group of a kind that
+ * sums in float, run literally (golden options `opt` none).
+ */
+bool assay_reference_is_float(const struct assay_slice *s, uint32_t layer,
+                              const char *golden_opt);
 
 /* Relations that the verdict function looks at, for one culprit. */
 enum assay_relation { ASSAY_REL_UNKNOWN = 0, ASSAY_REL_EQUAL, ASSAY_REL_DIFFERS };
@@ -113,5 +171,31 @@ struct assay_evidence {
 };
 /* The verdict table of design 1: the first row that fits. */
 enum assay_verdict assay_verdict(const struct assay_evidence *e);
+
+/* One column of a row. Strings of a row are borrowed. */
+struct assay_row_column {
+    bool observed;
+    enum assay_row_status status;
+    struct assay_diff diff; /* against the reference */
+};
+
+/* One layer of a report: all that any format prints. */
+struct assay_row {
+    uint32_t index; /* the layer's, in execution order */
+    const char *name, *op, *arith, *kernel;
+    uint32_t source_index;
+    const struct assay_tensor *tensor; /* its output */
+    enum assay_row_status status;
+    enum assay_row_reason reason;
+    const char *detail; /* one sentence or "" */
+    bool culprit, arith_overridden, compared;
+    enum assay_verdict verdict; /* of a culprit */
+    struct assay_diff cumulative; /* count 0: not run so */
+    struct assay_diff isolated;   /* on the reference's inputs */
+    struct assay_row_column columns[ASSAY_COL_COUNT];
+    uint64_t time_us;
+};
+/* The comparison that a table shows: cumulative, else isolated. */
+const struct assay_diff *assay_row_diff(const struct assay_row *r);
 
 #endif

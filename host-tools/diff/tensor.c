@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host-tools/diff/diff.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Elements are widened in blocks, so that one loop serves all dtypes. */
+#define BLOCK 512
+
+struct sums {
+    double diff, abs, rr, gg, rg, dd;
+};
+
+#define WIDEN(type)                                  \
+    do {                                             \
+        for (size_t i = 0; i < n; i++) {             \
+            type v;                                  \
+            memcpy(&v, (const char *)data +          \
+                           (start + i) * sizeof(v),  \
+                   sizeof(v));                       \
+            out[i] = (int64_t)v;                     \
+        }                                            \
+    } while (0)
+
+static void load_ints(enum assay_dtype dtype, const void *data, size_t start,
+                      size_t n, int64_t *out)
+{
+    switch (dtype) {
+    case ASSAY_S8:
+        WIDEN(int8_t);
+        break;
+    case ASSAY_U8:
+        WIDEN(uint8_t);
+        break;
+    case ASSAY_S16:
+        WIDEN(int16_t);
+        break;
+    case ASSAY_U16:
+        WIDEN(uint16_t);
+        break;
+    case ASSAY_S32:
+        WIDEN(int32_t);
+        break;
+    default:
+        WIDEN(int64_t);
+        break;
+    }
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+    return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+static unsigned hist_slot(uint64_t d)
+{
+    if (d < 4)
+        return (unsigned)d;
+    if (d < 8)
+        return 4;
+    if (d < 16)
+        return 5;
+    if (d < 32)
+        return 6;
+    return d < 128 ? 7 : 8;
+}
+
+/* Scale and zero point of element `index`. */
+static void quant_at(const struct assay_tensor *t, size_t index, double *scale,
+                     double *zero)
+{
+    uint32_t c = 0;
+
+    *scale = 1.0;
+    *zero = 0.0;
+    if (t->quant.n == 0)
+        return;
+    if (t->quant.n > 1 && t->quant.axis >= 0) {
+        size_t inner = 1;
+
+        for (uint32_t a = (uint32_t)t->quant.axis + 1; a < t->rank; a++)
+            inner *= (size_t)t->dims[a];
+        c = (uint32_t)(index / inner % t->quant.n);
+    }
+    *scale = (double)t->quant.scale[c];
+    *zero = (double)t->quant.zero_point[c];
+}
+
+static void note_mismatch(const struct assay_tensor *t, struct assay_diff *d,
+                          size_t index, double ref, double got)
+{
+    size_t rest = index;
+
+    for (uint32_t a = t->rank; a-- > 0;) {
+        int64_t at = (int64_t)(rest % (size_t)t->dims[a]);
+
+        rest /= (size_t)t->dims[a];
+        if (d->mismatch == 0 || at < d->box_lo[a])
+            d->box_lo[a] = at;
+        if (d->mismatch == 0 || at > d->box_hi[a])
+            d->box_hi[a] = at;
+    }
+    d->mismatch++;
+    if (got > ref)
+        d->higher++;
+    if (d->n_first < ASSAY_FIRST_MISMATCHES) {
+        d->first[d->n_first].index = index;
+        d->first[d->n_first].ref = ref;
+        d->first[d->n_first++].got = got;
+    }
+}
+
+static void sum_values(struct assay_diff *d, struct sums *s, double ref,
+                       double got)
+{
+    double diff = got - ref;
+
+    s->rr += ref * ref;
+    s->gg += got * got;
+    s->rg += ref * got;
+    s->dd += diff * diff;
+    s->abs += fabs(diff);
+    if (fabs(diff) > d->max_abs)
+        d->max_abs = fabs(diff);
+}
+
+static void diff_ints(const struct assay_tensor *t, const void *ref,
+                      const void *got, const struct assay_tolerance *tol,
+                      struct assay_diff *d, struct sums *s)
+{
+    int64_t r[BLOCK], g[BLOCK];
+    double scale, zero;
+
+    quant_at(t, 0, &scale, &zero);
+    for (size_t start = 0; start < d->count; start += BLOCK) {
+        size_t n = d->count - start < BLOCK ? d->count - start : BLOCK;
+
+        load_ints(t->dtype, ref, start, n, r);
+        load_ints(t->dtype, got, start, n, g);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t lsb = distance(g[i], r[i]);
+
+            if (t->quant.n > 1)
+                quant_at(t, start + i, &scale, &zero);
+            sum_values(d, s, scale * ((double)r[i] - zero),
+                       scale * ((double)g[i] - zero));
+            d->lsb_hist[hist_slot(lsb)]++;
+            if (lsb == 0)
+                continue;
+            note_mismatch(t, d, start + i, (double)r[i], (double)g[i]);
+            s->diff += (double)g[i] - (double)r[i];
+            if (lsb > (uint64_t)INT64_MAX)
+                lsb = (uint64_t)INT64_MAX;
+            if ((int64_t)lsb > d->max_lsb)
+                d->max_lsb = (int64_t)lsb;
+            d->outside += (int64_t)lsb > tol->max_lsb;
+        }
+    }
+}
+
+static bool float_within(float ref, float got,
+                         const struct assay_tolerance *tol)
+{
+    if (isnan(ref) || isnan(got))
+        return isnan(ref) && isnan(got);
+    if (isinf(ref) || isinf(got))
+        return ref == got;
+    return fabs((double)got - (double)ref) <=
+           tol->atol + tol->rtol * fabs((double)ref);
+}
+
+static void diff_floats(const struct assay_tensor *t, const float *ref,
+                        const float *got, const struct assay_tolerance *tol,
+                        struct assay_diff *d, struct sums *s)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        float r, g;
+
+        memcpy(&r, (const char *)ref + i * sizeof(r), sizeof(r));
+        memcpy(&g, (const char *)got + i * sizeof(g), sizeof(g));
+        if (isfinite(r) && isfinite(g)) {
+            sum_values(d, s, (double)r, (double)g);
+            s->diff += (double)g - (double)r;
+        }
+        if (memcmp(&r, &g, sizeof(r)) == 0)
+            continue;
+        note_mismatch(t, d, i, (double)r, (double)g);
+        if (!float_within(r, g, tol)) {
+            d->outside++;
+            if (!isfinite(r) || !isfinite(g))
+                d->max_abs = INFINITY;
+        }
+    }
+}
+
+static void finish(struct assay_diff *d, const struct sums *s)
+{
+    double n = (double)d->count;
+
+    d->mean_signed = s->diff / n;
+    d->l1 = s->abs / n;
+    if (s->rr == 0.0 && s->gg == 0.0)
+        d->cosine = 1.0;
+    else if (s->rr == 0.0 || s->gg == 0.0)
+        d->cosine = 0.0;
+    else
+        d->cosine = s->rg / (sqrt(s->rr) * sqrt(s->gg));
+    if (s->dd == 0.0)
+        d->sqnr_db = isinf(d->max_abs) ? -INFINITY : INFINITY;
+    else
+        d->sqnr_db = s->rr == 0.0 ? -INFINITY : 10.0 * log10(s->rr / s->dd);
+}
+
+void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
+                       const void *got, const struct assay_tolerance *tol,
+                       struct assay_diff *out)
+{
+    struct sums s = { 0 };
+    size_t elements = 1;
+
+    memset(out, 0, sizeof(*out));
+    for (uint32_t a = 0; a < t->rank; a++)
+        elements *= (size_t)t->dims[a]; /* proved by the plan */
+    out->count = elements;
+    out->cosine = 1.0;
+    out->sqnr_db = INFINITY;
+    if (memcmp(ref, got, elements * assay_dtype_bytes(t->dtype)) == 0) {
+        if (assay_dtype_is_int(t->dtype))
+            out->lsb_hist[0] = elements;
+        return;
+    }
+    if (assay_dtype_is_int(t->dtype))
+        diff_ints(t, ref, got, tol, out, &s);
+    else
+        diff_floats(t, ref, got, tol, out, &s);
+    finish(out, &s);
+}
+
+void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
+{
+    double n = (double)out->count, m = (double)d->count;
+
+    if (d->count == 0)
+        return;
+    if (out->count == 0) {
+        *out = *d;
+        return;
+    }
+    out->mean_signed = (out->mean_signed * n + d->mean_signed * m) / (n + m);
+    out->l1 = (out->l1 * n + d->l1 * m) / (n + m);
+    out->cosine = fmin(out->cosine, d->cosine);
+    out->sqnr_db = fmin(out->sqnr_db, d->sqnr_db);
+    out->max_abs = fmax(out->max_abs, d->max_abs);
+    if (d->max_lsb > out->max_lsb)
+        out->max_lsb = d->max_lsb;
+    for (unsigned i = 0; i < ASSAY_LSB_HIST; i++)
+        out->lsb_hist[i] += d->lsb_hist[i];
+    for (unsigned a = 0; a < ASSAY_MAX_RANK && d->mismatch > 0; a++) {
+        if (out->mismatch == 0 || d->box_lo[a] < out->box_lo[a])
+            out->box_lo[a] = d->box_lo[a];
+        if (out->mismatch == 0 || d->box_hi[a] > out->box_hi[a])
+            out->box_hi[a] = d->box_hi[a];
+    }
+    if (out->n_first == 0) {
+        memcpy(out->first, d->first, sizeof(out->first));
+        out->n_first = d->n_first;
+        out->sample = d->sample;
+    }
+    out->count += d->count;
+    out->mismatch += d->mismatch;
+    out->outside += d->outside;
+    out->higher += d->higher;
+}

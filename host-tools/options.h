@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line: one table (options.def) yields getopt's options, --help
+ * of each sub-command, and the names that are refused as not yet known.
+ * Texts in struct assay_options are borrowed from argv and the environment.
+ */
+#ifndef ASSAY_HOST_OPTIONS_H
+#define ASSAY_HOST_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/core/err.h"
+
+#define ASSAY_MAX_REPEATS 64 /* of one repeatable option */
+
+/* Sub-commands; also bits of the option table. */
+enum assay_command {
+    ASSAY_CMD_NONE = 0,
+    ASSAY_CMD_RUN = 1,
+    ASSAY_CMD_IMPORT = 2,
+    ASSAY_CMD_SHOW = 4,
+    ASSAY_CMD_INFO = 8,
+};
+
+enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
+
+enum assay_sort {
+    ASSAY_SORT_INDEX,
+    ASSAY_SORT_MISMATCH,
+    ASSAY_SORT_MAX_LSB,
+    ASSAY_SORT_COSINE,
+    ASSAY_SORT_SQNR,
+};
+
+struct assay_strings {
+    const char *v[ASSAY_MAX_REPEATS];
+    size_t n;
+};
+
+/* VALUE, or LAYER:VALUE (layer: a glob, not terminated at the colon). */
+struct assay_threshold {
+    const char *layer; /* NULL: all layers */
+    size_t layer_len;
+    double value;
+};
+struct assay_thresholds {
+    struct assay_threshold v[ASSAY_MAX_REPEATS];
+    size_t n;
+};
+
+struct assay_options {
+    enum assay_command command;
+    bool help, version;
+    const char *operand; /* case folder or model */
+    const char *model, *reference, *output_dir;
+    struct assay_strings inputs;
+    const char *target; /* --target or ASSAY_TARGET; NULL */
+    bool local;
+    struct assay_strings layers, skip_layers, op_types;
+    const char *start_layer, *end_layer, *layer;
+    enum assay_mode mode;
+    struct assay_thresholds max_lsb, atol, rtol;
+    enum assay_sort sort;
+    uint32_t max_rows;
+    bool all, wide, fail_fast, force, skip_if_missing;
+    uint64_t timeout_ms, layer_timeout_ms; /* 0: the defaults */
+    uint32_t require; /* bit a column (diff.h) */
+    double min_coverage; /* percent */
+    uint32_t cpumask;
+    const char *numerics;
+    struct assay_strings arith; /* LAYER=NAME */
+    bool json_stdout;
+    const char *json;
+    bool save_outputs, list, dry_run;
+    unsigned verbose;
+    bool quiet, no_color;
+};
+
+/* argv without the program's name. ASSAY_EUSAGE with a sentence. */
+int assay_options_parse(struct assay_options *out, int argc, char **argv,
+                        struct assay_err *err) ASSAY_MUST_CHECK;
+void assay_options_usage(FILE *f);                         /* assay --help */
+void assay_options_help(FILE *f, enum assay_command c);    /* of one command */
+const char *assay_command_name(enum assay_command c);
+
+/* The threshold that holds for a layer: the last one that matches. */
+double assay_threshold_of(const struct assay_thresholds *t, const char *layer,
+                          double otherwise);
+/* Does the name match one of the globs? (* and ? and []) */
+bool assay_strings_match(const struct assay_strings *s, const char *name);
+
+/* Number of edits between two words; for "did you mean". */
+unsigned assay_edit_distance(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* docs/assay-report-1.schema.json describes what is written here. */
+#include "host-tools/report/report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/core/buf.h"
+
+struct assay_report {
+    const struct assay_report_options *o;
+    json_t *root, *layers;
+    bool failed; /* out of memory while building */
+};
+
+/* Not valid UTF-8 (hostile names): bytes above 127 become '?'. */
+static json_t *text(const char *s)
+{
+    json_t *j = json_string(s != NULL ? s : "");
+    char safe[512];
+    size_t i;
+
+    if (j != NULL)
+        return j;
+    for (i = 0; s[i] != '\0' && i + 1 < sizeof(safe); i++)
+        safe[i] = (unsigned char)s[i] < 128 ? s[i] : '?';
+    safe[i] = '\0';
+    return json_string(safe);
+}
+
+/* JSON has no infinity: null means infinite (equal) or not a number. */
+static json_t *number(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *integer(uint64_t v)
+{
+    return json_integer((json_int_t)v);
+}
+
+static void set(struct assay_report *r, json_t *object, const char *key,
+                json_t *value)
+{
+    if (value == NULL || json_object_set_new(object, key, value) != 0)
+        r->failed = true;
+}
+
+static void append(struct assay_report *r, json_t *array, json_t *value)
+{
+    if (value == NULL || json_array_append_new(array, value) != 0)
+        r->failed = true;
+}
+
+static json_t *texts(struct assay_report *r, const char *const *v, size_t n)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        append(r, a, text(v[i]));
+    return a;
+}
+
+static void put_head(struct assay_report *r, const struct assay_report_head *h)
+{
+    json_t *o = json_object();
+
+    set(r, r->root, "schema", text("assay-report/1"));
+    set(r, o, "name", text("assay"));
+    set(r, o, "version", text(h->tool_version));
+    set(r, r->root, "tool", o);
+    o = json_object();
+    set(r, o, "version", text(h->agent));
+    set(r, o, "protocol", integer(h->protocol));
+    set(r, o, "kernels", text(h->kernels));
+    set(r, r->root, "agent", o);
+    o = json_object();
+    set(r, o, "id", text(h->board));
+    set(r, o, "soc", text(h->soc));
+    set(r, o, "features", text(h->features));
+    set(r, r->root, "board", o);
+    o = json_object();
+    set(r, o, "name", text(h->model));
+    set(r, o, "sha256", text(h->model_sha256));
+    set(r, o, "stage", text(h->model_stage));
+    set(r, r->root, "model", o);
+    o = json_object();
+    set(r, o, "started", text(h->started));
+    set(r, o, "duration_ms", integer(h->duration_ms));
+    set(r, o, "samples", integer(h->samples));
+    set(r, o, "seed", json_null());
+    set(r, o, "mode", text(h->mode));
+    set(r, o, "repeat", integer(1));
+    set(r, o, "cpumask", integer(h->cpumask));
+    set(r, o, "reference", text(h->reference));
+    set(r, o, "numerics", text(h->numerics));
+    set(r, o, "argv", texts(r, h->argv, h->argc));
+    set(r, r->root, "run", o);
+}
+
+static int json_open(struct assay_report **out,
+                     const struct assay_report_head *h,
+                     const struct assay_report_options *o,
+                     struct assay_err *err)
+{
+    struct assay_report *r = assay_calloc(1, sizeof(*r));
+
+    if (r != NULL) {
+        r->o = o;
+        r->root = json_object();
+        r->layers = json_array();
+    }
+    if (r == NULL || r->root == NULL || r->layers == NULL) {
+        assay_free(r);
+        return assay_fail(err, ASSAY_EMEMORY, "%s",
+                          assay_status_sentence(ASSAY_EMEMORY));
+    }
+    put_head(r, h);
+    *out = r;
+    return 0;
+}
+
+static json_t *dims_of(struct assay_report *r, const int64_t *v, uint32_t n)
+{
+    json_t *a = json_array();
+
+    for (uint32_t i = 0; i < n; i++)
+        append(r, a, json_integer(v[i]));
+    return a;
+}
+
+static json_t *index_of(struct assay_report *r, const struct assay_tensor *t,
+                        uint64_t index, bool source)
+{
+    int64_t at[ASSAY_MAX_RANK] = { 0 };
+
+    for (uint32_t a = t->rank; a-- > 0;) {
+        at[source ? t->perm[a] : a] = (int64_t)(index % (uint64_t)t->dims[a]);
+        index /= (uint64_t)t->dims[a];
+    }
+    return dims_of(r, at, t->rank);
+}
+
+static json_t *value_of(const struct assay_tensor *t, double v)
+{
+    if (assay_dtype_is_int(t->dtype))
+        return json_integer((json_int_t)v);
+    return number(v);
+}
+
+static json_t *firsts(struct assay_report *r, const struct assay_tensor *t,
+                      const struct assay_diff *d)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < d->n_first; i++) {
+        json_t *o = json_object();
+
+        set(r, o, "sample", integer(d->sample));
+        set(r, o, "index", index_of(r, t, d->first[i].index, false));
+        set(r, o, "index_source", index_of(r, t, d->first[i].index, true));
+        set(r, o, "ref", value_of(t, d->first[i].ref));
+        set(r, o, "got", value_of(t, d->first[i].got));
+        set(r, o, "diff", value_of(t, d->first[i].got - d->first[i].ref));
+        append(r, a, o);
+    }
+    return a;
+}
+
+/* count, mismatch, ... of one comparison. */
+static void put_diff(struct assay_report *r, json_t *o,
+                     const struct assay_tensor *t, const struct assay_diff *d)
+{
+    json_t *hist = json_array();
+
+    for (unsigned i = 0; i < ASSAY_LSB_HIST; i++)
+        append(r, hist, integer(d->lsb_hist[i]));
+    set(r, o, "count", integer(d->count));
+    set(r, o, "mismatch", integer(d->mismatch));
+    set(r, o, "outside", integer(d->outside));
+    set(r, o, "max_lsb", json_integer(d->max_lsb));
+    set(r, o, "mean_signed", number(d->mean_signed));
+    set(r, o, "lsb_hist", hist);
+    set(r, o, "first", firsts(r, t, d));
+    set(r, o, "cosine", number(d->cosine));
+    set(r, o, "sqnr_db", number(d->sqnr_db));
+    set(r, o, "l1", number(d->l1));
+    set(r, o, "atol", number(d->max_abs));
+}
+
+static json_t *diff_or_null(struct assay_report *r,
+                            const struct assay_tensor *t,
+                            const struct assay_diff *d)
+{
+    json_t *o;
+
+    if (d->count == 0)
+        return json_null();
+    o = json_object();
+    put_diff(r, o, t, d);
+    return o;
+}
+
+static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
+{
+    json_t *columns = json_object();
+
+    for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
+        const struct assay_row_column *k = &row->columns[c];
+        json_t *o;
+
+        if (!k->observed)
+            continue;
+        o = json_object();
+        set(r, o, "count", integer(k->diff.count));
+        set(r, o, "mismatch", integer(k->diff.mismatch));
+        set(r, o, "max_lsb", json_integer(k->diff.max_lsb));
+        set(r, o, "first", firsts(r, row->tensor, &k->diff));
+        set(r, o, "status", text(assay_row_status_name(k->status)));
+        set(r, columns, assay_column_name((enum assay_column)c), o);
+    }
+    return columns;
+}
+
+static void put_quant(struct assay_report *r, json_t *o,
+                      const struct assay_quant *q)
+{
+    json_t *scale = json_null(), *zero = json_null();
+
+    if (q->n == 1) {
+        scale = number((double)q->scale[0]);
+        zero = json_integer(q->zero_point[0]);
+    } else if (q->n > 1) {
+        scale = json_array();
+        zero = json_array();
+        for (uint32_t i = 0; i < q->n; i++) {
+            append(r, scale, number((double)q->scale[i]));
+            append(r, zero, json_integer(q->zero_point[i]));
+        }
+    }
+    set(r, o, "scale", scale);
+    set(r, o, "zero_point", zero);
+}
+
+/* The names of the vendor's compare_per_layer_out.csv, for its readers. */
+static void put_vendor(struct assay_report *r, json_t *o,
+                       const struct assay_row *row,
+                       const struct assay_diff *d)
+{
+    const struct assay_quant *q = &row->tensor->quant;
+
+    set(r, o, "Cosine", number(d->cosine));
+    set(r, o, "L1", number(d->l1));
+    set(r, o, "Atol", number(d->max_abs));
+    set(r, o, "max_qscale_diff", json_integer(d->max_lsb));
+    set(r, o, "qscale",
+        q->n == 1 ? number((double)q->scale[0]) : json_null());
+}
+
+static int json_row(struct assay_report *r, const struct assay_row *row)
+{
+    const struct assay_tensor *t = row->tensor;
+    const struct assay_diff *d = assay_row_diff(row);
+    int64_t source[ASSAY_MAX_RANK] = { 0 };
+    json_t *o = json_object(), *time = json_object();
+
+    assay_tensor_source_dims(t, source);
+    set(r, o, "index", integer(row->index));
+    set(r, o, "source_index", integer(row->source_index));
+    set(r, o, "name", text(row->name));
+    set(r, o, "op", text(row->op));
+    set(r, o, "tensor", text(t->name));
+    set(r, o, "shape", dims_of(r, t->dims, t->rank));
+    set(r, o, "shape_source", dims_of(r, source, t->rank));
+    set(r, o, "dtype", text(assay_dtype_name(t->dtype)));
+    put_quant(r, o, &t->quant);
+    set(r, o, "arith", text(row->arith));
+    set(r, o, "arith_overridden", json_boolean(row->arith_overridden));
+    set(r, o, "status", text(assay_row_status_name(row->status)));
+    set(r, o, "reason", text(assay_row_reason_name(row->reason)));
+    set(r, o, "detail", text(row->detail));
+    if (d->count > 0) {
+        put_diff(r, o, t, d);
+        put_vendor(r, o, row, d);
+    } else {
+        set(r, o, "count", integer(0));
+        set(r, o, "mismatch", integer(0));
+        set(r, o, "max_lsb", integer(0));
+        set(r, o, "first", json_array());
+    }
+    set(r, o, "isolated", diff_or_null(r, t, &row->isolated));
+    set(r, o, "cumulative", diff_or_null(r, t, &row->cumulative));
+    set(r, o, "columns", columns_of(r, row));
+    set(r, time, "compute", integer(row->time_us));
+    set(r, o, "time_us", time);
+    set(r, o, "kernel", text(row->kernel));
+    if (row->culprit)
+        set(r, o, "verdict", text(assay_verdict_name(row->verdict)));
+    append(r, r->layers, o);
+    return r->failed ? ASSAY_EMEMORY : 0;
+}
+
+static void put_culprits(struct assay_report *r,
+                         const struct assay_report_foot *f)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < f->n_culprits; i++) {
+        const struct assay_report_culprit *c = &f->culprits[i];
+        json_t *o = json_object();
+
+        set(r, o, "index", integer(c->index));
+        set(r, o, "name", text(c->name));
+        set(r, o, "column", text(assay_column_name(c->column)));
+        set(r, o, "verdict", text(assay_verdict_name(c->verdict)));
+        set(r, o, "hypothesis", json_null());
+        append(r, a, o);
+    }
+    set(r, r->root, "culprits", a);
+}
+
+static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
+{
+    json_t *o = json_object();
+
+    set(r, o, "expected", integer(f->expected));
+    set(r, o, "received", integer(f->received));
+    set(r, o, "compared", integer(f->compared));
+    set(r, o, "skipped", integer(f->skipped));
+    set(r, r->root, "coverage", o);
+    o = json_object();
+    for (unsigned s = 0; s <= ASSAY_ROW_DIVERGED; s++)
+        set(r, o, assay_row_status_name((enum assay_row_status)s),
+            integer(f->status[s]));
+    set(r, r->root, "counts", o);
+    if (json_object_set(r->root, "layers", r->layers) != 0)
+        r->failed = true;
+    set(r, r->root, "hypotheses", json_array());
+    put_culprits(r, f);
+    set(r, r->root, "verdict",
+        f->has_verdict ? text(assay_verdict_name(f->verdict)) : json_null());
+    set(r, r->root, "verdict_id",
+        f->verdict_id[0] != '\0' ? text(f->verdict_id) : json_null());
+    set(r, r->root, "sentence", text(f->sentence));
+    set(r, r->root, "error",
+        f->error[0] != '\0' ? text(f->error) : json_null());
+    set(r, r->root, "partial", json_boolean(f->partial));
+    set(r, r->root, "received_bytes", integer(f->received_bytes));
+    set(r, r->root, "not_examined",
+        texts(r, f->not_examined, f->n_not_examined));
+    set(r, r->root, "exit_code", json_integer(f->exit_code));
+    set(r, r->root, "artifacts", texts(r, f->artifacts, f->n_artifacts));
+}
+
+static int write_file(const json_t *root, const char *path,
+                      struct assay_err *err)
+{
+    char temp[4096];
+    FILE *f;
+    int rc;
+
+    if (snprintf(temp, sizeof(temp), "%s.%ld.tmp", path, (long)getpid()) >=
+        (int)sizeof(temp))
+        return assay_fail(err, ASSAY_EIO, "cannot write '%.200s': %s", path,
+                          strerror(ENAMETOOLONG));
+    f = fopen(temp, "w");
+    if (f == NULL)
+        return assay_fail(err, ASSAY_EIO, "cannot write '%.200s': %s", path,
+                          strerror(errno));
+    rc = json_dumpf(root, f, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    if (rc != 0 || fputc('\n', f) == EOF || fflush(f) != 0) {
+        fclose(f);
+        rc = -1;
+    } else {
+        rc = fclose(f);
+    }
+    if (rc == 0)
+        rc = rename(temp, path);
+    if (rc != 0) {
+        assay_fail(err, ASSAY_EIO, "cannot write '%.200s': %s", path,
+                   strerror(errno));
+        unlink(temp);
+        return ASSAY_EIO;
+    }
+    return 0;
+}
+
+static int json_close(struct assay_report *r,
+                      const struct assay_report_foot *f,
+                      struct assay_err *err)
+{
+    int rc = 0;
+
+    put_foot(r, f);
+    if (r->failed)
+        rc = assay_fail(err, ASSAY_EMEMORY, "%s",
+                        assay_status_sentence(ASSAY_EMEMORY));
+    else if (r->o->path != NULL)
+        rc = write_file(r->root, r->o->path, err);
+    else if (json_dumpf(r->root, r->o->stream,
+                        JSON_INDENT(1) | JSON_REAL_PRECISION(15)) != 0 ||
+             fputc('\n', r->o->stream) == EOF || fflush(r->o->stream) != 0)
+        rc = assay_fail(err, ASSAY_EIO, "%s",
+                        assay_status_sentence(ASSAY_EIO));
+    json_decref(r->layers);
+    json_decref(r->root);
+    assay_free(r);
+    return rc;
+}
+
+const struct assay_report_writer assay_report_json = {
+    .format = "json",
+    .open = json_open,
+    .row = json_row,
+    .close = json_close,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report formats: {open, row, close}. A writer formats and decides nothing:
+ * sentences, counts and the verdict come from the command. Rows come in the
+ * order in which they are to be printed. Adding a format is one file and one
+ * line in the table of report.c. Strings are borrowed until close returns.
+ */
+#ifndef ASSAY_REPORT_REPORT_H
+#define ASSAY_REPORT_REPORT_H
+
+#include <stdio.h>
+
+#include "host-tools/diff/diff.h"
+#include "lib/core/err.h"
+
+/* What is known before the first row. */
+struct assay_report_head {
+    const char *tool_version;
+    const char *model, *model_sha256, *model_stage;
+    const char *board, *soc, *features, *kernels, *agent;
+    uint32_t protocol;
+    const char *reference, *numerics;
+    const char *started; /* RFC 3339, UTC */
+    uint64_t duration_ms;
+    uint32_t samples, cpumask;
+    const char *mode;
+    const char *const *argv;
+    size_t argc;
+    int exit_code;           /* a table of a green run is not printed */
+    const char *const *lines; /* of text formats, without "# " */
+    size_t n_lines;
+};
+
+struct assay_report_culprit {
+    uint32_t index;
+    const char *name;
+    enum assay_column column;
+    enum assay_verdict verdict;
+};
+
+/* What is known behind the last row. */
+struct assay_report_foot {
+    uint32_t expected, received, compared, skipped;
+    uint32_t status[ASSAY_ROW_DIVERGED + 1]; /* rows of each status */
+    bool has_verdict;
+    enum assay_verdict verdict;
+    const char *verdict_id, *sentence; /* "" none */
+    const struct assay_report_culprit *culprits;
+    size_t n_culprits;
+    const char *const *not_examined;
+    size_t n_not_examined;
+    const char *const *artifacts;
+    size_t n_artifacts;
+    const char *error; /* of an incomplete run, or "" */
+    bool partial;
+    uint64_t received_bytes;
+    int exit_code;
+    const char *const *lines; /* of text formats, in order */
+    size_t n_lines;
+};
+
+struct assay_report_options {
+    FILE *stream;     /* used when path is NULL */
+    const char *path; /* written under a temporary name, then renamed */
+    bool all, wide, color;
+    uint32_t max_rows;
+    const char *more_rows; /* sentence; "{more}" stands for the count */
+};
+
+struct assay_report; /* one format's state */
+struct assay_report_writer {
+    const char *format;
+    int (*open)(struct assay_report **out, const struct assay_report_head *h,
+                const struct assay_report_options *o, struct assay_err *err);
+    int (*row)(struct assay_report *r, const struct assay_row *row);
+    /* Frees r, also on failure. */
+    int (*close)(struct assay_report *r, const struct assay_report_foot *f,
+                 struct assay_err *err);
+};
+
+extern const struct assay_report_writer assay_report_text;
+extern const struct assay_report_writer assay_report_json;
+/* NULL: no such format. */
+const struct assay_report_writer *assay_report_find(const char *format);
+
+/* "[n,h,w,c]" of a linear index; `source`: in the source's order of axes. */
+const char *assay_report_index(const struct assay_tensor *t, uint64_t index,
+                               bool source, char *out, size_t cap);
+/* "1x28x28x64", stored order; "scalar" for rank 0. */
+const char *assay_report_shape(const struct assay_tensor *t, char *out,
+                               size_t cap);
+
+#endif
