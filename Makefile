@@ -36,6 +36,7 @@ SRC_agent := $(filter-out agent/main.c,$(wildcard agent/*.c))
 SRC_host := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c \
 	host-tools/model/*.c host-tools/diff/*.c host-tools/report/*.c))
 SRC_kcheck := $(wildcard tests/kernels/*.c)
+SRC_vcheck := $(wildcard tests/vectors/*.c)
 # Scalar kernels are compiled without auto-vectorisation, so that the
 # definition does not depend on the vectoriser.
 CFLAGS_ref := -O2 -fno-tree-vectorize -fno-tree-slp-vectorize
@@ -109,6 +110,11 @@ $(BUILD)/$(1)/assay: $(BUILD)/$(1)/host-tools/main.o $$($(1)_OBJ_host) \
 $(BUILD)/$(1)/kcheck: $$(call objs,$(1),$$(SRC_kcheck)) $$($(1)_OBJ_kernels)
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) $$($(1)_LDFLAGS_assayd) -o $$@ $$^ -lm
+$(BUILD)/$(1)/vcheck: $$(call objs,$(1),$$(SRC_vcheck)) $$($(1)_OBJ_core) \
+		$$($(1)_OBJ_kernels)
+	$$(if $$(Q),@echo '  LINK    $$@')
+	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) $$($(1)_LDFLAGS_assayd) -o $$@ $$^ \
+		$$(LIBS_core) -lm
 
 # A unit test links only the objects that its line " * links: ..." names;
 # " * libs: ..." adds libraries.

@@ -85,7 +85,8 @@ static void check_integer(struct assay_builder *b, const struct policy *p,
                           const struct assay_policy_operands *ops)
 {
     int s_max = 30;
-    bool negative = p->kind <= DOUBLE_LSAT;
+    /* The golden rows define the others for negative multipliers, too. */
+    bool negative = p->kind != SINGLE && p->kind != Q16;
     if (p->kind == Q16)
         s_max = 7;
     else if (p->kind == HIGH_TRUNC_F1 || p->kind == HIGH_ROUND_F1)
