@@ -204,12 +204,31 @@ static int replay_path(const char *path, double until)
     return rc;
 }
 
-/* Under ASan this is called before the report: names the input. */
-void __asan_on_error(void);
-void __asan_on_error(void)
+/* A report of the sanitizers, and abort() in a fuzzer, end here: the input is
+ * named. Their defaults are asked for by these two names. */
+__attribute__((visibility("default"))) const char *
+__asan_default_options(void);
+const char *__asan_default_options(void)
 {
-    fprintf(stderr, "input: %s, seed %llu\n", current,
-            (unsigned long long)seed);
+    return "abort_on_error=1:allocator_may_return_null=1:"
+           "max_allocation_size_mb=2048";
+}
+__attribute__((visibility("default"))) const char *
+__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+    return "abort_on_error=1:print_stacktrace=1";
+}
+
+static void on_abort(int sig)
+{
+    static const char head[] = "input: ";
+
+    (void)sig;
+    (void)!write(2, head, sizeof(head) - 1);
+    (void)!write(2, current, strlen(current));
+    (void)!write(2, "\n", 1);
+    _exit(1);
 }
 
 int main(int argc, char **argv)
@@ -234,6 +253,7 @@ int main(int argc, char **argv)
         return 2;
     }
     signal(SIGALRM, on_alarm);
+    signal(SIGABRT, on_abort);
     try_input(NULL, 0);
     n = argc - k;
     for (int i = 0; i < n && rc == 0; i++)
