@@ -10,12 +10,16 @@
 
 #include "host-tools/model/npz.h"
 
+#define ASSAY_CASE_WHOLE SIZE_MAX
+
 struct assay_case {
     char *name;       /* folder or model name */
     char *model_path;
     size_t n_samples;
     char **inputs;  /* n_samples paths */
     char **goldens; /* n_samples paths, NULL entries: none for that sample */
+    size_t *input_rows; /* n_samples: which row of the first axis of the */
+                        /* inputs' arrays; ASSAY_CASE_WHOLE: all of it */
     bool has_goldens;
     /* From case.json and the first golden's __meta__; "" where unknown. */
     char model_sha256[65];

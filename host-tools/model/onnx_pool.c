@@ -4,6 +4,7 @@
 
 #include "host-tools/model/onnx_import.h"
 #include "kernels/kernels.h"
+#include "lib/core/arith_build.h"
 
 static int input(struct assay_onnx_import *im, struct assay_onnx_operation *op,
                  uint32_t *x, int64_t *src)
@@ -64,6 +65,31 @@ static int pool_layer(struct assay_onnx_import *im,
     return 0;
 }
 
+/* The maximum is taken on integers; then dequantize, float steps, quantize.
+ * All of these are nondecreasing, so this is what the group computes. */
+static int literal_program(struct assay_onnx_import *im,
+                           const struct assay_onnx_operation *op,
+                           const struct assay_tensor *x,
+                           struct assay_layer *l)
+{
+    const struct assay_tensor *y = &im->s->tensors[l->output];
+    struct assay_uniform qx, qy;
+    struct assay_builder b;
+    int rc = assay_arith_uniform(x, &qx, im->err);
+
+    if (!rc)
+        rc = assay_arith_uniform(y, &qy, im->err);
+    if (rc)
+        return rc;
+    assay_build_begin(&b, im->s->arena, im->err);
+    assay_build_dequantize(&b, &qx);
+    for (uint32_t i = 0; i < op->steps.n_steps; i++)
+        assay_build_step(&b, &op->steps.steps[i]);
+    assay_build_quantize(&b, &qy);
+    l->arith = "dq_q";
+    return assay_build_end(&b, &l->out_program);
+}
+
 int assay_onnx_emit_max_pool(struct assay_onnx_import *im,
                              struct assay_onnx_operation *op)
 {
@@ -86,10 +112,8 @@ int assay_onnx_emit_max_pool(struct assay_onnx_import *im,
         return rc;
     if (op->out_dtype &&
         (op->steps.n_steps ||
-         !assay_onnx_same_quant(&im->s->tensors[x].quant, &op->out_q))) {
-        l->real_op = ASSAY_REAL_UNARY;
-        l->real_steps = op->steps;
-    }
+         !assay_onnx_same_quant(&im->s->tensors[x].quant, &op->out_q)))
+        return literal_program(im, op, &im->s->tensors[x], l);
     return 0;
 }
 
