@@ -48,14 +48,14 @@ static float entry(const struct assay_softmax *p, int32_t below_max)
     return f;
 }
 
-/* A float that is at least 0, to the nearest integer, ties to even. */
-static int32_t nearest(float x)
+/* A number that is at least 0, to the nearest integer, ties to even. */
+static int32_t nearest(double x)
 {
-    if (!(x < 1048576.0f)) /* far outside every 8-bit result */
+    if (!(x < 1048576.0)) /* far outside every 8-bit result */
         return 1048576;
     int32_t q = (int32_t)x;
-    float rest = x - (float)q;
-    return q + (rest > 0.5f || (rest == 0.5f && (q & 1)));
+    double rest = x - (double)q;
+    return q + (rest > 0.5 || (rest == 0.5 && (q & 1)));
 }
 
 static void table_row(const struct assay_softmax *p, const void *x, void *y,
@@ -71,7 +71,9 @@ static void table_row(const struct assay_softmax *p, const void *x, void *y,
         sum += entry(p, max - element(p->x_dtype, x, at + i));
     for (size_t i = 0; i < n; i++) {
         float e = entry(p, max - element(p->x_dtype, x, at + i));
-        int32_t q = nearest(e * scale / sum) + p->y_zero;
+        /* binary64: the product is exact and cannot overflow. */
+        double real = (double)e * (double)scale / (double)sum;
+        int32_t q = nearest(real) + p->y_zero;
         if (p->y_dtype == ASSAY_S8)
             ((int8_t *)y)[at + i] = (int8_t)(q > 127 ? 127 : q);
         else
