@@ -36,7 +36,7 @@ demo: deps-demo
 		$(BUILD)/aarch64/assayd
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-demo.sh
 
-build-check: x86_64 x86_64-san aarch64 fuzz-replay \
+build-check: $(BUILD)/x86_64/tests/support/peer x86_64 x86_64-san aarch64 fuzz-replay \
 	unit-x86_64 unit-x86_64-san unit-aarch64
 
 # A build that fails does not hide the tests of the rest: -k, and one failure.
@@ -103,7 +103,7 @@ check-oracle: x86_64 aarch64
 
 # ---- programs ------------------------------------------------------------------
 
-check-e2e: x86_64 aarch64 x86_64-san
+check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
 check-hostile: x86_64-san
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[89]*'
