@@ -94,20 +94,39 @@ static bool match_tail(struct assay_epilogue *e, struct cursor c,
     return true;
 }
 
+/*
+ * Adding and subtracting 1.5 * 2^23 rounds to nearest even, for values that
+ * were clamped far below it.
+ */
+static bool take_magic(struct cursor *c)
+{
+    const struct assay_step *s = c->at;
+
+    if (c->end - s < 2 || s[0].kind != ASSAY_STEP_FADD || s[0].n != 1 ||
+        s[1].kind != ASSAY_STEP_FADD || s[1].n != 1 ||
+        float_of(s[0].a[0]) != 12582912.0f ||
+        float_of(s[1].a[0]) != -12582912.0f)
+        return false;
+    c->at += 2;
+    return true;
+}
+
 static bool match_float(struct assay_epilogue *e, struct cursor c,
                         enum assay_dtype y_dtype, const struct layout *l,
                         int32_t *store)
 {
     const struct assay_step *mul, *add, *clamp, *round;
     float lo, hi;
+    bool magic;
 
     if (!take(&c, ASSAY_STEP_TO_F32) || !(mul = take(&c, ASSAY_STEP_FMUL)))
         return false;
     add = take(&c, ASSAY_STEP_FADD);
     clamp = take(&c, ASSAY_STEP_FCLAMP);
+    magic = take_magic(&c);
     round = take(&c, ASSAY_STEP_FROUND);
-    if (!clamp || !round || round->round != ASSAY_ROUND_HALF_EVEN ||
-        clamp->n != 1 || (add && add->n != 1))
+    if (!clamp || !round || clamp->n != 1 || (add && add->n != 1) ||
+        round->round != (magic ? ASSAY_ROUND_TRUNC : ASSAY_ROUND_HALF_EVEN))
         return false;
     lo = float_of(clamp->a[0]);
     hi = float_of(clamp->b[0]);

@@ -149,13 +149,15 @@ static void add_step(const struct assay_step *s, struct chunk *c)
 
 static void add_input(const struct assay_step *s, struct chunk *c)
 {
+    int64_t e[CHUNK];
+
     if (!c->has_second)
         return;
-    shift_round(c->second, c->a, c->n, (enum assay_round)s->round);
-    multiply(c->second, c->b, c->n);
+    memcpy(e, c->second, c->n * sizeof(e[0]));
+    shift_round(e, c->a, c->n, (enum assay_round)s->round);
+    multiply(e, c->b, c->n);
     for (size_t k = 0; k < c->n; k += 2)
-        vst1q_s64(c->i + k,
-                  vaddq_s64(vld1q_s64(c->i + k), vld1q_s64(c->second + k)));
+        vst1q_s64(c->i + k, vaddq_s64(vld1q_s64(c->i + k), vld1q_s64(e + k)));
 }
 
 /* One rounding: through binary64 only where that is exact. */

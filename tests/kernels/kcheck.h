@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kcheck: every vector kernel against the scalar one, the scalar one against
+ * naive definitions, bit for bit. One thread; a check allocates as it likes
+ * and stops the program when memory runs out.
+ */
+#ifndef ASSAY_TESTS_KERNELS_KCHECK_H
+#define ASSAY_TESTS_KERNELS_KCHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernels/kernels.h"
+
+struct kc_options {
+    uint64_t seed;
+    const char *function; /* glob over kernel names, or NULL */
+    const char *shapes;   /* file of network shapes, or NULL */
+    int64_t only_case;    /* -1: all */
+    const char *only_check; /* NULL: all */
+    uint32_t mask;
+    bool long_run, bench, json, list;
+};
+
+/* Counts of one kernel. */
+struct kc_stats {
+    const char *slot, *name;
+    enum assay_isa isa;
+    bool available; /* this CPU and the mask let it run */
+    uint64_t passed, failed;
+};
+
+#define KC_MAX_KERNELS 64
+
+struct kc {
+    struct kc_options opt;
+    struct assay_kernel_table table;
+    struct kc_stats stats[KC_MAX_KERNELS];
+    size_t n_stats;
+    uint64_t rng[2];
+    const char *check; /* the case that runs */
+    int64_t case_index;
+    char text[256]; /* what it is, for messages */
+    uint64_t printed; /* failures told in full */
+};
+
+/* ---- cases and judgement (report.c) ---- */
+/* False when the command line leaves the case out; seeds the generator. */
+bool kc_case(struct kc *k, const char *check, int64_t index);
+bool kc_wants(const struct kc *k, const char *kernel);
+/*
+ * Counts one comparison of a kernel. dims: n, h, w, c of the output. Floats
+ * compare by bits (NaN equals NaN).
+ */
+void kc_judge(struct kc *k, const char *kernel, enum assay_dtype dtype,
+              const void *expected, const void *got, const int64_t dims[4]);
+void kc_fail(struct kc *k, const char *kernel, const char *why);
+
+/* ---- data (data.c) ---- */
+uint64_t kc_random(struct kc *k);
+int64_t kc_range(struct kc *k, int64_t lo, int64_t hi); /* both included */
+bool kc_chance(struct kc *k, unsigned percent);
+/* Values of a dtype: one pathological pattern, or random ones. */
+void kc_fill(struct kc *k, enum assay_dtype dtype, void *to, size_t n);
+
+/* A buffer between guard bands, poisoned. */
+struct kc_buf {
+    uint8_t *base, *data;
+    size_t n;
+};
+struct kc_buf kc_buf_new(size_t n, size_t misalign); /* 64-byte aligned + */
+/* False (and told) when a guard band was written. */
+bool kc_buf_intact(struct kc *k, const struct kc_buf *b, const char *kernel,
+                   const char *what);
+void kc_buf_free(struct kc_buf *b);
+void *kc_alloc(size_t n); /* zeroed; never NULL */
+
+/* ---- programs (programs.c) ---- */
+struct kc_program {
+    struct assay_program p;
+    int64_t *memory; /* operands */
+    size_t used, cap;
+    const char *name;
+};
+enum { KC_POLICIES = 21 };
+/* Policy number `which` for an output type; per channel or per tensor. */
+void kc_policy(struct kc *k, struct kc_program *to, unsigned which,
+               size_t channels, bool per_channel, enum assay_dtype *y_dtype);
+/* A random valid program from integers in [lo, hi] (or floats). */
+void kc_random_program(struct kc *k, struct kc_program *to, size_t channels,
+                       bool from_float, int64_t lo, int64_t hi,
+                       enum assay_dtype y_dtype, bool with_input);
+/* Appends a step; a, b: n operands each or NULL. */
+void kc_step(struct kc_program *to, struct assay_step s, const int64_t *a,
+             const int64_t *b);
+void kc_int_step(struct kc_program *to, unsigned kind, int64_t a);
+void kc_float_step(struct kc_program *to, unsigned kind, float a, float b);
+void kc_program_begin(struct kc_program *to, size_t channels);
+void kc_program_free(struct kc_program *to);
+int64_t kc_f32_bits(float f);
+
+/* ---- naive definitions (naive.c) ---- */
+union assay_value kc_naive_program(const struct assay_program *p,
+                                   union assay_value v, size_t channel,
+                                   int64_t second);
+void kc_naive_conv2d(const struct assay_conv2d *p, const void *x, void *y);
+void kc_naive_pool(const struct assay_pool *p, const void *x, void *y);
+int64_t kc_element(enum assay_dtype dtype, const void *x, size_t at);
+
+/* ---- the checks ---- */
+void kc_check_conv2d(struct kc *k);
+void kc_check_program(struct kc *k);
+void kc_check_unary(struct kc *k);
+void kc_check_binary(struct kc *k);
+void kc_check_pool(struct kc *k);
+void kc_check_softmax(struct kc *k);
+void kc_check_copy(struct kc *k);
+void kc_bench(struct kc *k);
+
+/* One line of the file of shapes. */
+struct kc_shape {
+    char name[48];
+    int32_t h, w, c, oc, kh, kw, stride_h, stride_w, pad_top, pad_left;
+    int32_t oh, ow, groups;
+};
+/* Next shape, skipping remarks; false at the end. Stops on a bad line. */
+bool kc_next_shape(FILE *f, struct kc_shape *s);
+/* The parameters of a shape; pointers are left NULL. */
+struct assay_conv2d kc_shape_params(const struct kc_shape *s);
+
+#endif
