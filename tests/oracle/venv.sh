@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The oracle's Python: a virtual environment with the pinned packages of
+# requirements.txt. Done once; a stamp tells. Prints the interpreter's path.
+# Exit 77 with a reason when it cannot be made here.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+BUILD=${BUILD:-build}
+venv=${ASSAY_VENV:-$BUILD/venv}
+stamp=$venv/.assay-requirements
+
+if cmp -s "$here/requirements.txt" "$stamp" && [ -x "$venv/bin/python" ]; then
+    echo "$venv/bin/python"
+    exit 0
+fi
+for p in python3.13 python3.12 python3.11 python3; do
+    command -v "$p" >/dev/null 2>&1 && break
+done
+if ! command -v "$p" >/dev/null 2>&1; then
+    echo "no Python 3 here" >&2
+    exit 77
+fi
+if ! "$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    echo "$p is older than 3.11" >&2
+    exit 77
+fi
+mkdir -p "$(dirname "$venv")"
+if ! "$p" -m venv --clear "$venv" >&2; then
+    echo "$p cannot make a virtual environment (python3-venv?)" >&2
+    exit 77
+fi
+if ! timeout 600 "$venv/bin/python" -m pip install --quiet \
+        --disable-pip-version-check -r "$here/requirements.txt" >&2; then
+    echo "the packages of requirements.txt cannot be installed" >&2
+    exit 77
+fi
+cp "$here/requirements.txt" "$stamp"
+echo "$venv/bin/python"
