@@ -24,10 +24,11 @@ struct assay_run_request {
      * outputs of layers that are not run (SKIPPED ones too), and in isolated
      * mode every non-constant input. NULL: not there; then every layer that
      * needs it is passed over and reported by `missing`.
-     * The pointer is borrowed until the run ends.
+     * The pointer is borrowed until the run ends and aligned for its dtype.
      */
     const void *(*fetch)(void *self, uint32_t tensor);
-    /* A layer that cannot run since `tensor` is not there; may be NULL. */
+    /* A layer that cannot run since `tensor` is not there; may be NULL. The
+     * readers of its output follow: that is computed or nothing. */
     void (*missing)(void *self, uint32_t layer, uint32_t tensor);
     void *self;
 };
