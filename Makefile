@@ -165,6 +165,7 @@ FORCE:
 .PHONY: all cross clean FORCE
 
 include tests/check.mk
+include tests/perf/bench.mk
 
 # ---- what is handed out ---------------------------------------------------
 
@@ -218,12 +219,13 @@ help:
 	@sed -n 's/^#? //p' Makefile tests/check.mk
 .PHONY: dist install compile_commands.json format matrix help
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(MACHINES:%=$(BUILD)/%) -name '*.d' -type f 2>/dev/null)
 
 #? make                 the host command and a host agent (build/x86_64)
 #? make cross           the same for aarch64 (build/aarch64), agent static
 #? make dist            build/dist: the agent, and a tarball of the command
 #? make install         DESTDIR, PREFIX (/usr/local)
+#? make bench           instructions a MAC, scalar speed, comparison speed
 #? make format          clang-format-14 on every C file
 #? make matrix          renews the op x ISA table in docs/numerics.md
 #? make compile_commands.json   for editors

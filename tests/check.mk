@@ -36,7 +36,8 @@ demo: deps-demo
 		$(BUILD)/aarch64/assayd
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-demo.sh
 
-build-check: $(BUILD)/x86_64/tests/support/peer x86_64 x86_64-san aarch64 fuzz-replay \
+build-check: $(BUILD)/x86_64/tests/support/peer $(BUILD)/x86_64/vcheck \
+	$(BUILD)/aarch64/vcheck x86_64 x86_64-san aarch64 fuzz-replay \
 	unit-x86_64 unit-x86_64-san unit-aarch64
 
 # A build that fails does not hide the tests of the rest: -k, and one failure.
@@ -96,8 +97,8 @@ check-kernels: $(BUILD)/x86_64/kcheck $(BUILD)/aarch64/kcheck
 		cortex-a53 '$(QEMU) -cpu cortex-a53 $(BUILD)/aarch64/kcheck' \
 		cortex-a76 '$(QEMU) -cpu cortex-a76 $(BUILD)/aarch64/kcheck' \
 		max '$(QEMU) -cpu max $(BUILD)/aarch64/kcheck'
-check-vectors:
-	@tests/oracle/check-vectors.sh
+check-vectors: $(BUILD)/x86_64/vcheck $(BUILD)/aarch64/vcheck
+	@BUILD=$(BUILD) QEMU=$(QEMU) PYTHON=$(PYTHON) tests/run-vectors.sh
 check-oracle: x86_64 aarch64
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/run.sh
 

@@ -24,7 +24,7 @@ try() { # try TEXT PATTERN COMMAND...
     fi
 }
 
-case=tests/data/digits_qop_u8
+case=tests/data/digits
 for pair in cortex-a53:neon cortex-a76:dotprod max:dotprod; do
     cpu=${pair%:*} rung=${pair#*:}
     target="exec:$QEMU -cpu $cpu $BUILD/aarch64/assayd --stdio"

@@ -8,7 +8,7 @@ set -u
 : "${BUILD:?}"
 QEMU=${QEMU:-qemu-aarch64}
 CPU=${CPU:-cortex-a76}
-case=tests/data/digits_qop_u8
+case=tests/data/digits
 assay=$BUILD/x86_64/assay
 work=$(mktemp -d)
 agent=

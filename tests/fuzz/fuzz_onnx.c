@@ -6,7 +6,7 @@
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/ kernels/ kernels/ref/
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto
- * corpus: tests/data/digits_q??_??/model.onnx
+ * corpus: tests/data/digits/model.onnx
  */
 #include "tests/fuzz/fuzz.h"
 
