@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* not a kernel: recognises short float programs for binary. */
 #include "kernels/neon/chain.h"
 
 #include <string.h>

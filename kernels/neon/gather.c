@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* not a kernel: gathers pixels for gemm.c. */
 #include "kernels/neon/gemm.h"
 
 #include <string.h>

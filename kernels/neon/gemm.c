@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* not a kernel: the matrix product below the convolutions. */
 #include "kernels/neon/gemm.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* not a kernel: accumulators through the vector interpreter. */
 #include "kernels/neon/gemm.h"
 
 #include "kernels/neon/vector.h"

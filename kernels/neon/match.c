@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* not a kernel: recognises programs for the fused ends of conv2d. */
 /*
  * Recognises programs by their steps, never by a name. Whatever is doubtful
  * (an operand out of the range that a form is exact for) is not recognised:

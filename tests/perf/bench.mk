@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# make bench: docs/performance.md says what is measured, and how.
+BENCH_PROGRAMS := $(BUILD)/x86_64/kcheck \
+	$(BUILD)/x86_64/tests/perf/bench_compare \
+	$(BUILD)/x86_64/tests/perf/libicount.so \
+	$(BUILD)/aarch64/tests/perf/conv_run
+BENCH_KCHECK := $(filter-out tests/kernels/kcheck.c,$(SRC_kcheck))
+
+bench: $(BENCH_PROGRAMS)
+	@$(PYTHON) tests/perf/bench.py $(BUILD)
+.PHONY: bench
+
+$(BUILD)/x86_64/tests/perf/libicount.so: tests/perf/icount.c
+	@mkdir -p $(@D)
+	$(Q)gcc -O2 -Wall -Wextra -shared -fPIC $< -o $@
+$(BUILD)/aarch64/tests/perf/conv_run: \
+		$(BUILD)/aarch64/tests/perf/conv_run.o \
+		$(call objs,aarch64,$(BENCH_KCHECK)) $(aarch64_OBJ_kernels)
+	$(Q)$(aarch64_CC) -static -o $@ $^ -lm
+$(BUILD)/x86_64/tests/perf/bench_compare: \
+		$(BUILD)/x86_64/tests/perf/bench_compare.o \
+		$(BUILD)/x86_64/host-tools/diff/tensor.o \
+		$(x86_64_OBJ_core) $(x86_64_OBJ_kernels)
+	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_core) -lm

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench.py BUILD: instructions a multiply-accumulate of the convolution
+kernels under the emulator, speed of the scalar kernels on this machine, and
+the comparison of equal tensors against memcmp. Exit 1 when a limit is missed.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+DEADLINE = 600  # seconds for one program
+
+# shape: (label, limit of neon, limit of dotprod); docs/performance.md says
+# where the limits come from.
+SHAPES = {
+    "pw_14x14x96x576": ("pw 14x14 96->576", 0.421, 0.147),
+    "pw_7x7x576x160": ("pw 7x7 576->160", 0.376, 0.126),
+    "conv3_14x14x64x64": ("conv3x3 14x14 64->64", 0.389, 0.1287),
+    "dw3_28x28x64": ("dw3x3 28x28x64", 1.458, 1.458),
+    "stem_112x112x3x16": ("stem 3x3 s2 112x112 3->16", 1.334, 0.668),
+}
+# (column, emulated CPU, --cpumask, index of the limit or None)
+COLUMNS = (
+    ("scalar", "cortex-a53", "0", None),
+    ("neon a53", "cortex-a53", "all", 1),
+    ("dotprod a76", "cortex-a76", "all", 2),
+    ("max", "max", "all", 2),
+)
+SCALAR_SHAPES = ("pw_14x14x96x576", "conv3_14x14x64x64")
+SCALAR_LIMIT = 0.5  # GMAC/s
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def judge(self, ok, text):
+        self.passed += ok
+        self.failed += not ok
+        if not ok:
+            print("FAIL " + text)
+
+    def skip(self, text):
+        self.skipped += 1
+        print("SKIP " + text)
+
+
+def run(argv):
+    return subprocess.run(argv, check=True, capture_output=True, text=True,
+                          timeout=DEADLINE)
+
+
+def count(build, cpu, shape, runs, mask):
+    """Instructions of a whole program, its kernel, its MACs."""
+    done = run(["qemu-aarch64", "-cpu", cpu, "-plugin",
+                os.path.join(build, "x86_64/tests/perf/libicount.so"),
+                os.path.join(build, "aarch64/tests/perf/conv_run"),
+                shape, str(runs), mask])
+    kernel, macs = done.stdout.split()
+    total = int(re.search(r"^icount (\d+)$", done.stderr, re.M).group(1))
+    return total, kernel, int(macs)
+
+
+def instructions(build, tally):
+    print("instructions a multiply-accumulate (limit)")
+    print("%-26s" % "shape" + "".join("%18s" % c[0] for c in COLUMNS))
+    for shape, row in SHAPES.items():
+        cells, missed = [], []
+        for name, cpu, mask, limit in COLUMNS:
+            first, kernel, macs = count(build, cpu, shape, 1, mask)
+            last, _, _ = count(build, cpu, shape, 11, mask)
+            value = (last - first) / 10 / macs
+            if limit is None:
+                cells.append("%.4f" % value)
+                continue
+            cells.append("%.4f (%.4f)" % (value, row[limit]))
+            wrong = not kernel.endswith("neon" if limit == 1 or
+                                        "dw" in kernel else "dotprod")
+            missed.append((value <= row[limit] and not wrong,
+                           "%s, %s: %.4f with %s, limit %.4f" %
+                           (row[0], name, value, kernel, row[limit])))
+        print("%-26s" % row[0] + "".join("%18s" % c for c in cells),
+              flush=True)
+        for ok, text in missed:
+            tally.judge(ok, text)
+
+
+def scalar(build, tally):
+    print("scalar kernels on this machine, plain C without vectorisation")
+    done = run([os.path.join(build, "x86_64/kcheck"), "--bench", "--json",
+                "--function=*__ref", "--seed", "1"])
+    for row in json.loads(done.stdout):
+        if row["shape"] not in SCALAR_SHAPES:
+            continue
+        print("%-26s %.2f GMAC/s (%.1f)" % (SHAPES[row["shape"]][0],
+                                            row["gmac_per_s"], SCALAR_LIMIT))
+        tally.judge(row["gmac_per_s"] >= SCALAR_LIMIT,
+                    "%s: %.2f GMAC/s, limit %.1f" %
+                    (row["shape"], row["gmac_per_s"], SCALAR_LIMIT))
+
+
+def compare(build, tally):
+    done = subprocess.run(
+        [os.path.join(build, "x86_64/tests/perf/bench_compare")],
+        capture_output=True, text=True, timeout=DEADLINE, check=False)
+    print("two equal tensors of 100 MB: " + done.stdout.strip())
+    tally.judge(done.returncode == 0, "compare: " +
+                (done.stderr.strip() or done.stdout.strip()))
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: bench.py BUILD")
+    tally = Tally()
+    instructions(sys.argv[1], tally)
+    scalar(sys.argv[1], tally)
+    compare(sys.argv[1], tally)
+    print("%d passed, %d failed, %d skipped" %
+          (tally.passed, tally.failed, tally.skipped))
+    return 1 if tally.failed or not tally.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
