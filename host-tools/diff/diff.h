@@ -171,6 +171,8 @@ struct assay_evidence {
 };
 /* The verdict table of design 1: the first row that fits. */
 enum assay_verdict assay_verdict(const struct assay_evidence *e);
+/* The exit code of a run with both: 1 > 2 > 4 > 3 > 5 > 6 > 0. */
+int assay_exit_combine(int a, int b);
 
 /* One column of a row. Strings of a row are borrowed. */
 struct assay_row_column {

@@ -126,3 +126,17 @@ enum assay_verdict assay_verdict(const struct assay_evidence *e)
     }
     return ASSAY_VERDICT_UNEXPLAINED;
 }
+
+int assay_exit_combine(int a, int b)
+{
+    /* A divergence outranks the rest: did the model regress? */
+    static const int rank[] = { 1, 2, 4, 3, 5, 6 };
+
+    if (a == b)
+        return a;
+    for (size_t i = 0; i < sizeof(rank) / sizeof(rank[0]); i++) {
+        if (a == rank[i] || b == rank[i])
+            return rank[i];
+    }
+    return a != 0 ? a : b;
+}

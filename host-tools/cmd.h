@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function a sub-command: options in, exit code out. */
+#ifndef ASSAY_HOST_CMD_H
+#define ASSAY_HOST_CMD_H
+
+#include "host-tools/options.h"
+
+int assay_cmd_run(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_import(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_show(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_info(const struct assay_options *o, int argc, char **argv);
+
+/* "error: ..." on stderr; the exit code of the error's class. */
+int assay_cmd_failed(const struct assay_err *err);
+/* The board of --target, or this process; ASSAY_EUSAGE when none is named. */
+struct assay_backend;
+int assay_cmd_open_board(struct assay_backend **out,
+                         const struct assay_options *o, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
+#endif

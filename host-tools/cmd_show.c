@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show: what is inside a model; import: can it be run, and what would be. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host-tools/cmd.h"
+#include "host-tools/messages.h"
+#include "host-tools/prepare.h"
+#include "host-tools/report/report.h"
+#include "kernels/kernels.h"
+#include "lib/core/arith.h"
+#include "lib/engine/plan.h"
+
+static const char *const step_names[] = {
+    [ASSAY_STEP_ADD] = "add",       [ASSAY_STEP_SHL] = "shl",
+    [ASSAY_STEP_SHR] = "shr",       [ASSAY_STEP_MUL] = "mul",
+    [ASSAY_STEP_SRDHM] = "srdhm",   [ASSAY_STEP_SDMULH] = "sdmulh",
+    [ASSAY_STEP_ADD_INPUT] = "add_input",
+    [ASSAY_STEP_SAT] = "sat",       [ASSAY_STEP_WRAP] = "wrap",
+    [ASSAY_STEP_TO_F32] = "to_f32", [ASSAY_STEP_TO_F64] = "to_f64",
+    [ASSAY_STEP_FMUL] = "fmul",     [ASSAY_STEP_FDIV] = "fdiv",
+    [ASSAY_STEP_FADD] = "fadd",     [ASSAY_STEP_FFMA] = "ffma",
+    [ASSAY_STEP_FCLAMP] = "fclamp", [ASSAY_STEP_FROUND] = "fround",
+    [ASSAY_STEP_ADD_ZP] = "add_zp", [ASSAY_STEP_CLAMP] = "clamp",
+};
+
+static const char *const round_names[] = {
+    [ASSAY_ROUND_FLOOR] = "floor",         [ASSAY_ROUND_CEIL] = "ceil",
+    [ASSAY_ROUND_TRUNC] = "trunc",         [ASSAY_ROUND_HALF_UP] = "half_up",
+    [ASSAY_ROUND_HALF_EVEN] = "half_even", [ASSAY_ROUND_HALF_AWAY] = "half_away",
+    [ASSAY_ROUND_HALF_DOWN] = "half_down", [ASSAY_ROUND_HALF_ZERO] = "half_zero",
+};
+
+static bool has_round(uint8_t kind)
+{
+    return kind == ASSAY_STEP_SHR || kind == ASSAY_STEP_ADD_INPUT ||
+           kind == ASSAY_STEP_FROUND;
+}
+
+static bool is_float(uint8_t kind)
+{
+    return kind >= ASSAY_STEP_FMUL && kind <= ASSAY_STEP_FCLAMP;
+}
+
+static void print_operand(const int64_t *v, uint32_t n, bool f32, bool f64)
+{
+    if (v == NULL)
+        return;
+    if (f64) {
+        double d;
+
+        memcpy(&d, v, sizeof(d));
+        printf(" %.17g", d);
+    } else if (f32) {
+        uint32_t bits = (uint32_t)v[0];
+        float f;
+
+        memcpy(&f, &bits, sizeof(f));
+        printf(" %.9g", (double)f);
+    } else {
+        printf(" %" PRId64, v[0]);
+    }
+    if (n > 1)
+        printf(".. (%" PRIu32 " channels)", n);
+}
+
+static void print_program(const char *title, const struct assay_program *p)
+{
+    bool wide = false;
+
+    printf("  %s\n", title);
+    if (p->n_steps == 0)
+        printf("    store\n");
+    for (uint32_t i = 0; i < p->n_steps && i < ASSAY_MAX_STEPS; i++) {
+        const struct assay_step *s = &p->steps[i];
+        bool f = is_float(s->kind);
+
+        if (s->kind == ASSAY_STEP_TO_F64)
+            wide = true;
+        if (s->kind >= sizeof(step_names) / sizeof(step_names[0]) ||
+            step_names[s->kind] == NULL)
+            continue;
+        printf("    %s", step_names[s->kind]);
+        print_operand(s->a, s->n, f && !wide, f && wide);
+        print_operand(s->b, s->n, f && !wide, f && wide);
+        if (s->kind == ASSAY_STEP_SAT || s->kind == ASSAY_STEP_WRAP)
+            printf(" %u", s->bits);
+        if (has_round(s->kind) && s->round <= ASSAY_ROUND_HALF_ZERO)
+            printf(" %s", round_names[s->round]);
+        printf("\n");
+    }
+}
+
+static void print_tensor(const char *role, const struct assay_tensor *t)
+{
+    char shape[128];
+
+    printf("  %-8s %s %s %s", role, t->name,
+           assay_dtype_name(t->dtype),
+           assay_report_shape(t, shape, sizeof(shape)));
+    if (t->axes[0] != '\0')
+        printf(" %s", t->axes);
+    if (t->quant.n > 0)
+        printf("   scale %.9g zero point %" PRId32,
+               (double)t->quant.scale[0], t->quant.zero_point[0]);
+    if (t->quant.n > 1)
+        printf(" .. (%" PRIu32 " channels)", t->quant.n);
+    printf("\n");
+}
+
+static void print_layer(const struct assay_slice *s, uint32_t i,
+                        const struct assay_plan *plan)
+{
+    const struct assay_layer *l = &s->layers[i];
+    char title[64];
+
+    printf("%03" PRIu32 " %s (%s, %s)\n", i, l->name, l->source_op,
+           assay_op_name(l->op));
+    for (uint32_t j = 0; j < l->n_inputs; j++)
+        print_tensor("input", &s->tensors[l->inputs[j]]);
+    print_tensor("output", &s->tensors[l->output]);
+    if (l->op == ASSAY_OP_SKIPPED) {
+        printf("  skipped  %s\n",
+               l->skip_reason != NULL ? l->skip_reason : "");
+        return;
+    }
+    printf("  kernel   %s   %" PRIu64 " MAC\n", assay_plan_kernel(plan, i),
+           assay_plan_macs(plan, i));
+    printf("  arith    %s%s\n",
+           l->arith != NULL && l->arith[0] != '\0' ? l->arith : "-",
+           l->arith_overridden ? " (overridden)" : "");
+    for (uint32_t j = 0; j < l->n_in_programs; j++) {
+        snprintf(title, sizeof(title), "operand %" PRIu32, j);
+        print_program(title, &l->in_programs[j]);
+    }
+    print_program("result", &l->out_program);
+}
+
+static void print_table(const struct assay_slice *s,
+                        const struct assay_plan *plan)
+{
+    printf("%3s %-18s %-28s %-7s %-14s %12s %5s %-18s %10s %s\n", "idx", "op",
+           "name", "dtype", "shape", "scale", "zp", "arith", "MAC", "kernel");
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        const struct assay_layer *l = &s->layers[i];
+        const struct assay_tensor *t = &s->tensors[l->output];
+        char shape[128], scale[32] = "-", zp[32] = "-";
+
+        if (t->quant.n > 0) {
+            snprintf(scale, sizeof(scale), "%.6g",
+                     (double)t->quant.scale[0]);
+            snprintf(zp, sizeof(zp), "%" PRId32, t->quant.zero_point[0]);
+        }
+        printf("%03" PRIu32 " %-18s %-28s %-7s %-14s %12s %5s %-18s %10" PRIu64
+               " %s\n",
+               i, l->source_op, l->name, assay_dtype_name(t->dtype),
+               assay_report_shape(t, shape, sizeof(shape)), scale, zp,
+               l->arith != NULL && l->arith[0] != '\0' ? l->arith : "-",
+               assay_plan_macs(plan, i),
+               l->op == ASSAY_OP_SKIPPED ? "skipped"
+                                         : assay_plan_kernel(plan, i));
+    }
+}
+
+static void print_head(const struct assay_prepared *p)
+{
+    char text[512], hash[2 * ASSAY_SHA256_LEN + 1], name[200];
+
+    assay_hex(p->slice->model_sha256, ASSAY_SHA256_LEN, hash);
+    snprintf(name, sizeof(name), "%.190s", p->slice->model_name);
+    printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_HEAD,
+                                 "model", name, "hash", hash, "layers",
+                                 assay_num_u(p->slice->n_layers).text,
+                                 "tensors",
+                                 assay_num_u(p->slice->n_tensors).text,
+                                 NULL));
+}
+
+/* Operator types in order of appearance, with their number. */
+static void print_ops(const struct assay_slice *s)
+{
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        const char *op = s->layers[i].source_op;
+        uint32_t n = 0;
+        bool first = true;
+
+        for (uint32_t j = 0; j < i && first; j++)
+            first = strcmp(s->layers[j].source_op, op) != 0;
+        for (uint32_t j = i; j < s->n_layers && first; j++)
+            n += strcmp(s->layers[j].source_op, op) == 0;
+        if (first)
+            printf("  %-28s %5" PRIu32 "  %s\n", op, n,
+                   assay_op_name(s->layers[i].op));
+    }
+}
+
+static void print_import(const struct assay_prepared *p,
+                         const struct assay_plan *plan)
+{
+    const struct assay_slice *s = p->slice;
+    uint32_t known = 0, proved = 0;
+    uint64_t macs = 0;
+    char text[1024];
+
+    print_head(p);
+    print_ops(s);
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        const struct assay_layer *l = &s->layers[i];
+        bool skipped = l->op == ASSAY_OP_SKIPPED;
+
+        known += !skipped;
+        proved += !skipped &&
+                  (l->real_op == ASSAY_REAL_NONE ||
+                   assay_numerics_proved(p->numerics, l->real_op,
+                                         s->tensors[l->output].dtype));
+        macs += assay_plan_macs(plan, i);
+        if (skipped)
+            printf("%s\n",
+                   assay_message(text, sizeof(text), ASSAY_MSG_SUM_SKIPPED,
+                                 "layer", l->name, "op", l->source_op, "why",
+                                 l->skip_reason != NULL ? l->skip_reason : "",
+                                 NULL));
+    }
+    printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_OPS,
+                                 "known", assay_num_u(known).text, "all",
+                                 assay_num_u(s->n_layers).text, NULL));
+    printf("%s\n",
+           assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_NUMERICS,
+                         "numerics", p->numerics, "proved",
+                         assay_num_u(proved).text, "all",
+                         assay_num_u(known).text, NULL));
+    printf("%s\n",
+           assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_PLAN, "arena",
+                         assay_num_bytes(assay_plan_arena_bytes(plan)).text,
+                         "packed",
+                         assay_num_bytes(assay_plan_packed_bytes(plan)).text,
+                         "macs", assay_num_u(macs).text, NULL));
+}
+
+static int with_plan(const struct assay_options *o, bool import)
+{
+    struct assay_prepared p;
+    struct assay_kernel_table table;
+    struct assay_plan_limits limits = { 0 };
+    struct assay_plan *plan = NULL;
+    struct assay_err err = { 0 };
+    uint32_t layer = 0;
+    int rc = assay_prepare(&p, o, &err), code = 0;
+
+    if (rc < 0)
+        return assay_cmd_failed(&err);
+    assay_kernel_table_init(&table, assay_cpu_probe());
+    rc = assay_plan_new(&plan, p.slice, &table, &limits, &err);
+    if (rc == 0 && o->layer != NULL)
+        rc = assay_find_layer(&layer, p.slice, o->layer, &err);
+    if (rc < 0) {
+        code = assay_cmd_failed(&err);
+    } else if (import) {
+        print_import(&p, plan);
+    } else if (o->layer != NULL) {
+        print_layer(p.slice, layer, plan);
+    } else {
+        print_head(&p);
+        print_table(p.slice, plan);
+    }
+    assay_plan_free(plan);
+    assay_prepare_close(&p);
+    return code;
+}
+
+int assay_cmd_show(const struct assay_options *o, int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return with_plan(o, false);
+}
+
+int assay_cmd_import(const struct assay_options *o, int argc, char **argv)
+{
+    struct assay_err err = { 0 };
+
+    (void)argc;
+    (void)argv;
+    if (o->output_dir != NULL) {
+        (void)assay_fail_message(&err, ASSAY_EUSAGE,
+                                 ASSAY_MSG_IMPORT_NO_OUTPUT, NULL);
+        return assay_cmd_failed(&err);
+    }
+    return with_plan(o, true);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "host-tools/cmd.h"
+#include "host-tools/messages.h"
+
+static const struct {
+    enum assay_command command;
+    int (*run)(const struct assay_options *o, int argc, char **argv);
+} commands[] = {
+    { ASSAY_CMD_RUN, assay_cmd_run },
+    { ASSAY_CMD_IMPORT, assay_cmd_import },
+    { ASSAY_CMD_SHOW, assay_cmd_show },
+    { ASSAY_CMD_INFO, assay_cmd_info },
+};
+
+static int flush(int code)
+{
+    if (code == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+        return ASSAY_CLASS_USAGE; /* what could not be printed is no success */
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct assay_options o;
+    struct assay_err err = { 0 };
+
+    if (assay_options_parse(&o, argc - 1, argv + 1, &err) < 0)
+        return assay_cmd_failed(&err);
+    if (o.version) {
+        printf("assay %s\n", ASSAY_VERSION);
+        return flush(0);
+    }
+    if (o.help) {
+        if (o.command == ASSAY_CMD_NONE)
+            assay_options_usage(stdout);
+        else
+            assay_options_help(stdout, o.command);
+        return flush(0);
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (commands[i].command == o.command)
+            return flush(commands[i].run(&o, argc, argv));
+    }
+    return ASSAY_CLASS_USAGE;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host-tools/prepare.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host-tools/messages.h"
+#include "lib/core/arith.h"
+
+static void print_note(void *self, const char *text)
+{
+    const struct assay_prepared *p = self;
+    char line[1024];
+
+    if (p->quiet)
+        return;
+    fprintf(stderr, "%s\n",
+            assay_message(line, sizeof(line), ASSAY_MSG_NOTE_LINE, "text",
+                          text, NULL));
+}
+
+const char *assay_prepare_path(const struct assay_options *o)
+{
+    return o->operand != NULL ? o->operand : o->model;
+}
+
+const char *assay_nearest_layer(const struct assay_slice *s, const char *name)
+{
+    const char *near = "";
+    unsigned best = ~0u;
+
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        unsigned d = assay_edit_distance(name, s->layers[i].name);
+
+        if (d < best) {
+            best = d;
+            near = s->layers[i].name;
+        }
+    }
+    return near;
+}
+
+int assay_find_layer(uint32_t *out, const struct assay_slice *s,
+                     const char *name, struct assay_err *err)
+{
+    int64_t i = assay_slice_find_layer(s, name);
+
+    if (i < 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_LAYER,
+                                  "name", name, "near",
+                                  assay_nearest_layer(s, name), NULL);
+    *out = (uint32_t)i;
+    return 0;
+}
+
+static void join_names(char *out, size_t cap, const char *(*name)(unsigned i))
+{
+    out[0] = '\0';
+    for (unsigned i = 0; name(i) != NULL; i++) {
+        if (i > 0)
+            strncat(out, " ", cap - strlen(out) - 1);
+        strncat(out, name(i), cap - strlen(out) - 1);
+    }
+}
+
+static bool known_name(const char *name, const char *(*known)(unsigned i))
+{
+    for (unsigned i = 0; known(i) != NULL; i++) {
+        if (strcmp(known(i), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_name(const char *name, const char *(*known)(unsigned i),
+                      enum assay_message_id id, struct assay_err *err)
+{
+    char list[400];
+
+    if (known_name(name, known))
+        return 0;
+    join_names(list, sizeof(list), known);
+    return assay_fail_message(err, ASSAY_EUSAGE, id, "name", name, "known",
+                              list, NULL);
+}
+
+/* Names are checked before any file is opened: the cheap mistakes first. */
+static int check_names(const struct assay_options *o, struct assay_err *err)
+{
+    int rc = 0;
+
+    if (o->numerics != NULL)
+        rc = check_name(o->numerics, assay_numerics_name,
+                        ASSAY_MSG_NO_NUMERICS, err);
+    for (size_t i = 0; i < o->arith.n && rc == 0; i++)
+        rc = check_name(strrchr(o->arith.v[i], '=') + 1, assay_arith_name,
+                        ASSAY_MSG_NO_ARITHMETIC, err);
+    return rc;
+}
+
+static int override_one(struct assay_slice *s, const char *text,
+                        struct assay_err *err)
+{
+    const char *eq = strrchr(text, '=');
+    size_t n = (size_t)(eq - text);
+    char name[512];
+    uint32_t layer;
+    int rc;
+
+    if (n >= sizeof(name))
+        n = sizeof(name) - 1;
+    memcpy(name, text, n);
+    name[n] = '\0';
+    rc = assay_find_layer(&layer, s, name, err);
+    if (rc < 0)
+        return rc;
+    return assay_arith_apply(s, layer, eq + 1, err);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int open_case(struct assay_prepared *p, const struct assay_options *o,
+                     const char **model, struct assay_err *err)
+{
+    const char *path = assay_prepare_path(o);
+
+    *model = path;
+    if (o->operand != NULL && is_folder(path)) {
+        int rc = assay_case_open(&p->c, path, &p->note, err);
+
+        *model = p->c.model_path;
+        return rc;
+    }
+    if (o->command != ASSAY_CMD_RUN)
+        return 0; /* only the model is wanted */
+    if (o->inputs.n == 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
+                                  "model", path, NULL);
+    return assay_case_from_files(&p->c, path, o->inputs.v, o->inputs.n,
+                                 o->reference, &p->note, err);
+}
+
+int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
+                  struct assay_err *err)
+{
+    const char *model = NULL;
+    int rc;
+
+    memset(p, 0, sizeof(*p));
+    p->quiet = o->quiet;
+    p->note.self = p;
+    p->note.note = print_note;
+    rc = check_names(o, err);
+    if (rc == 0)
+        rc = open_case(p, o, &model, err);
+    if (rc == 0)
+        rc = assay_model_open(&p->slice, model, &p->note, err);
+    if (rc == 0) {
+        p->numerics = o->numerics != NULL ? o->numerics
+                                          : assay_case_numerics(&p->c);
+        rc = assay_numerics_apply(p->slice, p->numerics, err);
+    }
+    for (size_t i = 0; i < o->arith.n && rc == 0; i++)
+        rc = override_one(p->slice, o->arith.v[i], err);
+    if (rc < 0)
+        assay_prepare_close(p);
+    return rc;
+}
+
+void assay_prepare_close(struct assay_prepared *p)
+{
+    assay_slice_free(p->slice);
+    p->slice = NULL;
+    assay_case_close(&p->c);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the command line to a slice that can be run: case or files, model,
+ * numerics, overrides. Shared by run, import and show.
+ */
+#ifndef ASSAY_HOST_PREPARE_H
+#define ASSAY_HOST_PREPARE_H
+
+#include "host-tools/model/case.h"
+#include "host-tools/options.h"
+
+struct assay_prepared {
+    struct assay_case c; /* without samples when only a model was named */
+    struct assay_slice *slice;
+    const char *numerics;
+    struct assay_model_note note;
+    bool quiet;
+};
+
+/* p must stay where it is until close: notes point into it. */
+int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
+                  struct assay_err *err) ASSAY_MUST_CHECK;
+void assay_prepare_close(struct assay_prepared *p);
+/* The path that --skip-if-missing looks at. */
+const char *assay_prepare_path(const struct assay_options *o);
+
+/* The layer with the name most like `name`; "" when there is none. */
+const char *assay_nearest_layer(const struct assay_slice *s, const char *name);
+int assay_find_layer(uint32_t *out, const struct assay_slice *s,
+                     const char *name, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
+#endif

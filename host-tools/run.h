@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * State of `assay run`, shared by its parts: select.c (which layers),
+ * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
+ * passes, judgement), run_verdict.c (culprits), run_report.c (rows, sentences).
+ * Internal to these files. One thread.
+ */
+#ifndef ASSAY_HOST_RUN_H
+#define ASSAY_HOST_RUN_H
+
+#include "host-tools/backend.h"
+#include "host-tools/diff/diff.h"
+#include "host-tools/options.h"
+#include "host-tools/prepare.h"
+#include "host-tools/progress.h"
+
+/* One layer over all samples. */
+struct assay_run_layer {
+    bool run;      /* executed in a cumulative run */
+    bool selected; /* to be compared */
+    bool has_reference;
+    uint32_t n_reference, n_received, n_compared; /* samples */
+    struct assay_tolerance tol;
+    bool float_reference;
+    struct assay_judgement judgement;
+    enum assay_verdict verdict;
+    struct assay_diff cumulative, isolated;
+    bool column_seen[ASSAY_COL_COUNT];
+    struct assay_diff column[ASSAY_COL_COUNT];
+    enum assay_relation host_scalar, scalar_cpu, host_cpu;
+    char kernel[64];
+    char detail[256];
+    uint64_t time_us;
+};
+
+/* One layer in the sample that is under way. */
+struct assay_sample_layer {
+    struct assay_layer_facts facts;
+    bool dirty;   /* its cumulative output differs from the reference's */
+    bool missing; /* an input was not there */
+    uint32_t missing_tensor;
+    /* Results on the reference's inputs, owned; NULL: not there. */
+    void *result[ASSAY_COL_COUNT];
+};
+
+struct assay_run {
+    const struct assay_options *o;
+    struct assay_prepared p;
+    const struct assay_slice *s; /* p.slice */
+    struct assay_arena *arena;   /* texts of the report */
+    struct assay_backend *board; /* or this process with --local */
+    struct assay_backend *host;  /* scalar engine; opened when needed */
+    struct assay_backend_info info;
+    bool scalar_only; /* the main run uses no vector kernels */
+    struct assay_progress progress;
+    struct assay_run_layer *layers;
+    struct assay_sample_layer *now; /* one a layer */
+    uint32_t n_samples, sample;     /* sample: the one under way */
+    bool host_reference; /* a sample had no golden */
+    int64_t *producer;   /* layer that computes a tensor, or -1 */
+    const void **values; /* a tensor's reference or input, or NULL */
+    struct assay_sample inputs, golden;
+    struct assay_npz_writer *saving;
+    bool stopped;        /* --fail-fast */
+    int interrupted;     /* signal */
+    uint32_t running;    /* the layer that began last */
+    bool is_running;
+    struct assay_err error; /* of the backend; code 0: none */
+    uint64_t started_ms, duration_ms;
+    char started[32]; /* RFC 3339 */
+};
+
+/* select.c: fills run and selected of every layer. */
+int assay_run_select(struct assay_run *r, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
+/* run_pass.c */
+struct assay_pass {
+    struct assay_backend *backend;
+    enum assay_column column;
+    bool isolated;
+    uint32_t cpumask;
+    const bool *layers; /* to run */
+    const bool *judge;  /* to compare; NULL: all that run */
+    bool reference;     /* results become the reference (host engine) */
+};
+/* Runs the layers once; results go to r->now. 0, or the backend's code with
+ * r->error filled (not for --fail-fast and Ctrl-C). */
+int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
+    ASSAY_MUST_CHECK;
+/* The wanted layers on the reference's inputs. A layer whose input the
+ * reference lacks is run with what produces that input, from the last
+ * tensors that it has. */
+int assay_run_on_reference(struct assay_run *r, struct assay_backend *backend,
+                           enum assay_column column, uint32_t cpumask,
+                           const bool *wanted) ASSAY_MUST_CHECK;
+
+/* run_sample.c: everything of one sample. */
+int assay_run_sample(struct assay_run *r, uint32_t sample,
+                     struct assay_err *err) ASSAY_MUST_CHECK;
+/* Is the layer's cumulative input free of differences? Call in order. */
+bool assay_run_inputs_equal(const struct assay_run *r, uint32_t layer);
+int64_t assay_run_producer(const struct assay_run *r, uint32_t tensor);
+
+/* run_save.c: --save-outputs. */
+int assay_run_save_open(struct assay_run *r, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+int assay_run_save(struct assay_run *r, uint32_t layer, const void *data,
+                   struct assay_err *err) ASSAY_MUST_CHECK;
+int assay_run_save_close(struct assay_run *r, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
+/* run_verdict.c */
+struct assay_run_summary {
+    uint32_t expected, received, compared, skipped, unreached, not_selected;
+    uint32_t status[ASSAY_ROW_DIVERGED + 1];
+    uint32_t islands, behind_islands, masked, float_reference;
+    uint64_t float_reference_elements;
+    int64_t float_reference_lsb;
+    double island_largest;
+    uint32_t island_layer;
+    uint32_t n_culprits, first_culprit; /* first: of the deciding verdict */
+    bool has_float;
+    uint32_t observed; /* bit a column */
+    bool has_verdict;
+    enum assay_verdict verdict;
+    uint32_t missing_columns; /* --require */
+    bool low_coverage;
+    int exit_code;
+};
+void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out);
+
+/* run_report.c: all reports; the exit code, also when writing fails. */
+int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
+                     int argc, char **argv);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sentences of a run for text reports: header, summary, block of the
+ * first culprit, last line. Texts live in the run's arena.
+ */
+#ifndef ASSAY_HOST_RUN_LINES_H
+#define ASSAY_HOST_RUN_LINES_H
+
+#include "host-tools/messages.h"
+#include "host-tools/run.h"
+
+#define ASSAY_MAX_LINES 96
+
+struct assay_lines {
+    struct assay_arena *arena;
+    const char *v[ASSAY_MAX_LINES];
+    size_t n;
+};
+
+/* "prefix" + text; what does not fit is left out. */
+void assay_line_add(struct assay_lines *l, const char *prefix,
+                    const char *text);
+void assay_run_head_lines(struct assay_run *r,
+                          const struct assay_run_summary *sum,
+                          struct assay_lines *l);
+void assay_run_tail_lines(struct assay_run *r,
+                          const struct assay_run_summary *sum,
+                          uint64_t received, struct assay_lines *l);
+/* The sentence of the whole run and the id of its message. */
+const char *assay_run_sentence(const struct assay_run *r,
+                               const struct assay_run_summary *sum, char *out,
+                               size_t cap, enum assay_message_id *id);
+/* "onnxruntime 1.32.0 ..." or "host, scalar engine". */
+const char *assay_run_reference(const struct assay_run *r, char *out,
+                                size_t cap);
+
+#endif

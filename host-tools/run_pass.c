@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "host-tools/interrupt.h"
+#include "host-tools/messages.h"
+#include "host-tools/run.h"
+#include "kernels/cpu.h"
+
+struct context {
+    struct assay_run *r;
+    const struct assay_pass *pass;
+    bool failed_here; /* a callback filled r->error */
+};
+
+static bool wanted(const struct context *c, uint32_t layer)
+{
+    const bool *judge = c->pass->judge;
+
+    return (judge == NULL || judge[layer]) && c->r->layers[layer].selected;
+}
+
+static int out_of_memory(struct context *c)
+{
+    c->failed_here = true;
+    return assay_fail_message(&c->r->error, ASSAY_EMEMORY, ASSAY_MSG_MEMORY,
+                              NULL);
+}
+
+static int keep_result(struct context *c, uint32_t layer, const void *data,
+                       size_t bytes)
+{
+    void **slot = &c->r->now[layer].result[c->pass->column];
+
+    assay_free(*slot);
+    *slot = assay_alloc(bytes > 0 ? bytes : 1);
+    if (*slot == NULL)
+        return out_of_memory(c);
+    memcpy(*slot, data, bytes);
+    return 0;
+}
+
+static int take_reference(struct context *c, uint32_t layer, const void *data,
+                          size_t bytes)
+{
+    struct assay_run *r = c->r;
+    uint32_t t = r->s->layers[layer].output;
+
+    if (r->golden.values[t] == NULL) {
+        r->golden.values[t] = assay_alloc(bytes > 0 ? bytes : 1);
+        if (r->golden.values[t] == NULL)
+            return out_of_memory(c);
+        memcpy(r->golden.values[t], data, bytes);
+    }
+    r->values[t] = r->golden.values[t];
+    return 0;
+}
+
+/* A result of the run on computed inputs. */
+static int take_cumulative(struct context *c, uint32_t layer,
+                           const void *data, size_t bytes,
+                           const struct assay_diff *d)
+{
+    struct assay_run *r = c->r;
+    struct assay_sample_layer *n = &r->now[layer];
+    struct assay_run_layer *k = &r->layers[layer];
+
+    n->facts.compared = k->selected;
+    n->facts.inputs_equal = assay_run_inputs_equal(r, layer);
+    n->facts.mismatch = d->mismatch;
+    n->facts.outside = d->outside;
+    n->dirty = d->mismatch > 0;
+    if (!k->selected)
+        return 0;
+    assay_diff_merge(&k->cumulative, d);
+    k->column_seen[ASSAY_COL_CPU] = true;
+    assay_diff_merge(&k->column[ASSAY_COL_CPU], d);
+    if (!n->facts.inputs_equal || d->mismatch == 0)
+        return 0;
+    assay_diff_merge(&k->isolated, d);
+    if (d->outside == 0)
+        return 0;
+    if (r->o->fail_fast)
+        r->stopped = true;
+    return keep_result(c, layer, data, bytes);
+}
+
+/* A result on the reference's inputs. */
+static int take_isolated(struct context *c, uint32_t layer, const void *data,
+                         size_t bytes, const struct assay_diff *d)
+{
+    struct assay_run *r = c->r;
+    struct assay_sample_layer *n = &r->now[layer];
+    struct assay_run_layer *k = &r->layers[layer];
+    enum assay_column column = c->pass->column;
+
+    if (column == ASSAY_COL_CPU) {
+        n->facts.isolated_run = true;
+        n->facts.isolated_mismatch = d->mismatch;
+        n->facts.isolated_outside = d->outside;
+        assay_diff_merge(&k->isolated, d);
+        if (!n->facts.compared) {
+            k->column_seen[column] = true;
+            assay_diff_merge(&k->column[column], d);
+            if (r->o->fail_fast && d->outside > 0)
+                r->stopped = true;
+        }
+    } else {
+        k->column_seen[column] = true;
+        assay_diff_merge(&k->column[column], d);
+    }
+    return keep_result(c, layer, data, bytes);
+}
+
+static int bad_size(struct context *c, uint32_t layer, size_t got,
+                    size_t expected)
+{
+    c->failed_here = true;
+    return assay_fail_message(&c->r->error, ASSAY_EPROTOCOL,
+                              ASSAY_MSG_RESULT_SIZE, "layer",
+                              c->r->s->layers[layer].name, "got",
+                              assay_num_u(got).text, "expected",
+                              assay_num_u(expected).text, NULL);
+}
+
+static int take(struct context *c, uint32_t layer, const void *data,
+                size_t bytes)
+{
+    struct assay_run *r = c->r;
+    const struct assay_tensor *t = &r->s->tensors[r->s->layers[layer].output];
+    const void *ref = r->values[r->s->layers[layer].output];
+    struct assay_diff d;
+
+    if (c->pass->reference)
+        return take_reference(c, layer, data, bytes);
+    if (c->pass->judge != NULL && !c->pass->judge[layer])
+        return 0;
+    if (ref == NULL) {
+        /* Without a reference: as dirty as what went in. */
+        r->now[layer].dirty = !assay_run_inputs_equal(r, layer);
+        return 0;
+    }
+    assay_diff_tensor(t, ref, data, &r->layers[layer].tol, &d);
+    d.sample = r->sample;
+    if (c->pass->column == ASSAY_COL_CPU && !c->pass->isolated &&
+        c->pass->judge == NULL)
+        return take_cumulative(c, layer, data, bytes, &d);
+    if (wanted(c, layer))
+        return take_isolated(c, layer, data, bytes, &d);
+    return 0;
+}
+
+static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
+                    const char *kernel, uint64_t time_us)
+{
+    struct context *c = self;
+    struct assay_run *r = c->r;
+    struct assay_run_layer *k;
+    size_t elements, expected;
+    int rc;
+
+    if (layer >= r->s->n_layers)
+        return bad_size(c, 0, bytes, 0);
+    k = &r->layers[layer];
+    rc = assay_tensor_count(&r->s->tensors[r->s->layers[layer].output],
+                            &elements, &expected, &r->error);
+    if (rc < 0 || bytes != expected)
+        return bad_size(c, layer, bytes, expected);
+    r->is_running = false;
+    if (c->pass->column == ASSAY_COL_CPU) {
+        if (!r->now[layer].facts.isolated_run && !c->pass->isolated &&
+            c->pass->judge == NULL)
+            k->n_received++;
+        snprintf(k->kernel, sizeof(k->kernel), "%s",
+                 kernel != NULL ? kernel : "");
+        k->time_us += time_us;
+        if (r->saving != NULL && c->pass->judge == NULL) {
+            rc = assay_run_save(r, layer, data, &r->error);
+            if (rc < 0) {
+                c->failed_here = true;
+                return rc;
+            }
+        }
+        assay_progress_layer(&r->progress, r->s->layers[layer].name);
+    }
+    rc = take(c, layer, data, bytes);
+    if (rc < 0)
+        return rc;
+    r->interrupted = assay_interrupted();
+    return r->interrupted != 0 || r->stopped ? ASSAY_ECANCELLED : 0;
+}
+
+static int on_missing(void *self, uint32_t layer, uint32_t tensor)
+{
+    struct context *c = self;
+
+    if (layer >= c->r->s->n_layers || tensor >= c->r->s->n_tensors)
+        return bad_size(c, 0, 0, 0);
+    if (c->pass->column == ASSAY_COL_CPU) {
+        c->r->now[layer].missing = true;
+        c->r->now[layer].missing_tensor = tensor;
+    }
+    return 0;
+}
+
+static void on_begin(void *self, uint32_t layer)
+{
+    struct context *c = self;
+
+    if (layer < c->r->s->n_layers) {
+        c->r->running = layer;
+        c->r->is_running = true;
+    }
+}
+
+/* Tensors that must come from outside: only those travel. */
+static size_t fill_given(const struct assay_run *r,
+                         const struct assay_pass *pass, bool *seen,
+                         struct assay_run_tensor *given)
+{
+    const struct assay_slice *s = r->s;
+    size_t n = 0;
+
+    if (!pass->isolated) { /* what this run computes itself */
+        for (uint32_t i = 0; i < s->n_layers; i++) {
+            if (pass->layers[i])
+                seen[s->layers[i].output] = true;
+        }
+    }
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        const struct assay_layer *l = &s->layers[i];
+
+        for (uint32_t j = 0; j < l->n_inputs && pass->layers[i]; j++) {
+            uint32_t t = l->inputs[j];
+            size_t elements;
+
+            if (seen[t] || r->values[t] == NULL ||
+                s->tensors[t].role == ASSAY_ROLE_CONSTANT)
+                continue;
+            seen[t] = true;
+            given[n].tensor = t;
+            given[n].data = r->values[t];
+            if (assay_tensor_count(&s->tensors[t], &elements,
+                                   &given[n].bytes, NULL) == 0)
+                n++;
+        }
+    }
+    return n;
+}
+
+int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
+{
+    struct context c = { .r = r, .pass = pass };
+    struct assay_results results = {
+        .self = &c,
+        .layer = on_layer,
+        .missing = on_missing,
+        .begin = on_begin,
+    };
+    struct assay_backend_run run = {
+        .isolated = pass->isolated,
+        .layers = pass->layers,
+        .cpumask = pass->cpumask,
+        .sample = r->sample,
+        .layer_timeout_ms = r->o->layer_timeout_ms,
+    };
+    struct assay_err err = { 0 };
+    bool *seen = assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*seen));
+    struct assay_run_tensor *given =
+        assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*given));
+    int rc;
+
+    r->is_running = false;
+    if (seen == NULL || given == NULL) {
+        rc = out_of_memory(&c);
+        goto out;
+    }
+    run.given = given;
+    run.n_given = fill_given(r, pass, seen, given);
+    assay_interrupt_request(true);
+    rc = pass->backend->vt->run(pass->backend, &run, &results, &err);
+    assay_interrupt_request(false);
+    if (assay_interrupted() != 0)
+        r->interrupted = assay_interrupted();
+    if (rc < 0 && !c.failed_here && !r->stopped && r->interrupted == 0)
+        r->error = err;
+    if (rc < 0 && r->error.code == 0 && !r->stopped && r->interrupted == 0)
+        assay_fail(&r->error, rc, "%s", assay_status_sentence(rc));
+out:
+    assay_free(seen);
+    assay_free(given);
+    return rc;
+}
+
+/* Marks what must be computed to have tensor t; false: it cannot be. */
+static bool need(const struct assay_run *r, uint32_t layer, bool *mask)
+{
+    const struct assay_layer *l = &r->s->layers[layer];
+
+    if (mask[layer])
+        return true;
+    if (l->op == ASSAY_OP_SKIPPED)
+        return false;
+    mask[layer] = true;
+    for (uint32_t j = 0; j < l->n_inputs; j++) {
+        uint32_t t = l->inputs[j];
+        int64_t p;
+
+        if (r->s->tensors[t].role == ASSAY_ROLE_CONSTANT ||
+            r->values[t] != NULL)
+            continue;
+        p = assay_run_producer(r, t);
+        /* Producers come first in execution order: this ends. */
+        if (p < 0 || p >= (int64_t)layer || !need(r, (uint32_t)p, mask))
+            return false;
+    }
+    return true;
+}
+
+static bool inputs_known(const struct assay_run *r, uint32_t layer)
+{
+    const struct assay_layer *l = &r->s->layers[layer];
+
+    for (uint32_t j = 0; j < l->n_inputs; j++) {
+        if (r->s->tensors[l->inputs[j]].role != ASSAY_ROLE_CONSTANT &&
+            r->values[l->inputs[j]] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static int run_segment(struct assay_run *r, struct assay_pass *pass,
+                       uint32_t layer, bool *mask, bool *judge)
+{
+    int rc = 0;
+
+    memset(mask, 0, r->s->n_layers * sizeof(*mask));
+    if (!need(r, layer, mask))
+        return 0;
+    judge[layer] = true;
+    pass->isolated = false;
+    pass->layers = mask;
+    pass->judge = judge;
+    rc = assay_run_pass(r, pass);
+    judge[layer] = false;
+    return rc;
+}
+
+int assay_run_on_reference(struct assay_run *r, struct assay_backend *backend,
+                           enum assay_column column, uint32_t cpumask,
+                           const bool *wanted_layers)
+{
+    size_t n = (size_t)r->s->n_layers + 1;
+    bool *plain = assay_calloc(n, 1), *mask = assay_calloc(n, 1);
+    bool *judge = assay_calloc(n, 1);
+    struct assay_pass pass = {
+        .backend = backend,
+        .column = column,
+        .isolated = true,
+        .cpumask = cpumask,
+        .layers = plain,
+        .judge = plain,
+    };
+    bool any = false;
+    int rc = 0;
+
+    if (plain == NULL || mask == NULL || judge == NULL) {
+        rc = assay_fail_message(&r->error, ASSAY_EMEMORY, ASSAY_MSG_MEMORY,
+                                NULL);
+        goto out;
+    }
+    for (uint32_t i = 0; i < r->s->n_layers; i++) {
+        plain[i] = wanted_layers[i] && inputs_known(r, i);
+        any = any || plain[i];
+    }
+    if (any)
+        rc = assay_run_pass(r, &pass);
+    for (uint32_t i = 0; i < r->s->n_layers && rc == 0; i++) {
+        if (wanted_layers[i] && !plain[i])
+            rc = run_segment(r, &pass, i, mask, judge);
+    }
+out:
+    assay_free(plain);
+    assay_free(mask);
+    assay_free(judge);
+    return rc;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host-tools/report/report.h"
+#include "host-tools/run_lines.h"
+#include "kernels/cpu.h"
+
+struct output {
+    struct assay_report_head head;
+    struct assay_report_foot foot;
+    struct assay_report_culprit *culprits;
+    struct assay_lines head_lines, tail_lines;
+    const char *not_examined[ASSAY_COL_COUNT];
+    const char *artifacts[4];
+    char sentence[1024], reference[256], hash[2 * ASSAY_SHA256_LEN + 1];
+    char json_path[4096];
+};
+
+static void fill_row(const struct assay_run *r, uint32_t i,
+                     struct assay_row *row)
+{
+    const struct assay_run_layer *k = &r->layers[i];
+    const struct assay_layer *l = &r->s->layers[i];
+
+    memset(row, 0, sizeof(*row));
+    row->index = i;
+    row->name = l->name;
+    row->op = l->source_op;
+    row->arith = l->arith != NULL ? l->arith : "";
+    row->kernel = k->kernel;
+    row->source_index = l->source_index;
+    row->tensor = &r->s->tensors[l->output];
+    row->status = k->judgement.status;
+    row->reason = k->judgement.reason;
+    row->detail = k->detail;
+    if (l->op == ASSAY_OP_SKIPPED && l->skip_reason != NULL)
+        row->detail = l->skip_reason;
+    row->culprit = k->judgement.culprit;
+    row->arith_overridden = l->arith_overridden;
+    row->compared = k->n_compared > 0;
+    row->verdict = k->verdict;
+    row->cumulative = k->cumulative;
+    row->isolated = k->isolated;
+    row->time_us = k->time_us;
+    for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
+        const struct assay_diff *d = &k->column[c];
+
+        row->columns[c].observed = k->column_seen[c];
+        row->columns[c].diff = *d;
+        if (c == ASSAY_COL_CPU)
+            row->columns[c].status = k->judgement.status;
+        else if (d->outside > 0)
+            row->columns[c].status = ASSAY_ROW_DIVERGED;
+        else
+            row->columns[c].status =
+                d->mismatch > 0 ? ASSAY_ROW_WITHIN : ASSAY_ROW_EXACT;
+    }
+}
+
+/* The worst first, equal ones by index. */
+static double sort_key(const struct assay_run *r, uint32_t i)
+{
+    const struct assay_run_layer *k = &r->layers[i];
+    const struct assay_diff *d =
+        k->cumulative.count > 0 ? &k->cumulative : &k->isolated;
+
+    if (d->count == 0)
+        return INFINITY;
+    switch (r->o->sort) {
+    case ASSAY_SORT_MISMATCH:
+        return -(double)d->mismatch;
+    case ASSAY_SORT_MAX_LSB:
+        return -(double)d->max_lsb;
+    case ASSAY_SORT_COSINE:
+        return d->cosine;
+    case ASSAY_SORT_SQNR:
+        return d->sqnr_db;
+    default:
+        return 0.0;
+    }
+}
+
+struct sort_entry {
+    double key;
+    uint32_t index;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct sort_entry *x = a, *y = b;
+
+    if (x->key < y->key)
+        return -1;
+    if (x->key > y->key)
+        return 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+static int write_report(struct assay_run *r, const struct output *out,
+                        const char *format, const char *path)
+{
+    const struct assay_report_writer *w = assay_report_find(format);
+    struct assay_report_options o = {
+        .stream = stdout,
+        .path = path,
+        .all = r->o->all,
+        .wide = r->o->wide,
+        .color = !r->o->no_color && isatty(STDOUT_FILENO) == 1,
+        .max_rows = r->o->max_rows,
+        .more_rows = assay_message_text(ASSAY_MSG_SUM_MORE_ROWS),
+    };
+    struct sort_entry *order;
+    struct assay_report *report;
+    struct assay_err err = { 0 };
+    char line[640];
+    int rc;
+
+    order = assay_calloc((size_t)r->s->n_layers + 1, sizeof(*order));
+    if (order == NULL)
+        rc = assay_fail_message(&err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
+    else
+        rc = w->open(&report, &out->head, &o, &err);
+    if (rc == 0) {
+        for (uint32_t i = 0; i < r->s->n_layers; i++)
+            order[i] = (struct sort_entry){ sort_key(r, i), i };
+        qsort(order, r->s->n_layers, sizeof(*order), by_key);
+        for (uint32_t i = 0; i < r->s->n_layers; i++) {
+            struct assay_row row;
+
+            fill_row(r, order[i].index, &row);
+            if (w->row(report, &row) < 0)
+                break; /* close tells it */
+        }
+        rc = w->close(report, &out->foot, &err);
+    }
+    assay_free(order);
+    if (rc < 0)
+        fprintf(stderr, "%s\n",
+                assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE,
+                              "text", err.text, NULL));
+    return rc;
+}
+
+static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
+                      int argc, char **argv, struct output *out)
+{
+    static const char *const modes[] = { "both", "cumulative", "isolated" };
+
+    assay_hex(r->s->model_sha256, ASSAY_SHA256_LEN, out->hash);
+    out->head = (struct assay_report_head){
+        .tool_version = ASSAY_VERSION,
+        .model = r->s->model_name,
+        .model_sha256 = out->hash,
+        .model_stage = "quantized",
+        .board = r->info.board_id,
+        .soc = r->info.soc,
+        .features = r->info.features,
+        .kernels = r->info.kernels,
+        .agent = r->info.build_id,
+        .protocol = r->info.protocol,
+        .reference = assay_run_reference(r, out->reference,
+                                         sizeof(out->reference)),
+        .numerics = r->p.numerics,
+        .started = r->started,
+        .duration_ms = r->duration_ms,
+        .samples = r->n_samples,
+        .cpumask = r->o->cpumask,
+        .mode = modes[r->o->mode],
+        .argv = (const char *const *)argv,
+        .argc = (size_t)argc,
+        .exit_code = sum->exit_code,
+        .lines = out->head_lines.v,
+        .n_lines = out->head_lines.n,
+    };
+}
+
+static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
+                      uint64_t received, struct output *out)
+{
+    struct assay_report_foot *f = &out->foot;
+    enum assay_message_id id;
+
+    *f = (struct assay_report_foot){
+        .expected = sum->expected,
+        .received = sum->received,
+        .compared = sum->compared,
+        .skipped = sum->skipped,
+        .has_verdict = sum->has_verdict,
+        .verdict = sum->verdict,
+        .sentence = assay_run_sentence(r, sum, out->sentence,
+                                       sizeof(out->sentence), &id),
+        .culprits = out->culprits,
+        .not_examined = out->not_examined,
+        .artifacts = out->artifacts,
+        .error = r->error.code != 0 ? r->error.text : "",
+        .partial = r->error.code != 0 || r->interrupted != 0,
+        .received_bytes = received,
+        .exit_code = sum->exit_code,
+        .lines = out->tail_lines.v,
+        .n_lines = out->tail_lines.n,
+    };
+    f->verdict_id = id == ASSAY_MSG_COUNT ? "" : assay_message_name(id);
+    memcpy(f->status, sum->status, sizeof(f->status));
+    for (uint32_t i = 0; i < r->s->n_layers; i++) {
+        if (!r->layers[i].selected || !r->layers[i].judgement.culprit ||
+            out->culprits == NULL)
+            continue;
+        out->culprits[f->n_culprits++] = (struct assay_report_culprit){
+            .index = i,
+            .name = r->s->layers[i].name,
+            .column = ASSAY_COL_CPU,
+            .verdict = r->layers[i].verdict,
+        };
+    }
+    for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
+        if ((sum->observed & (1u << c)) == 0 && c >= ASSAY_COL_CPU)
+            out->not_examined[f->n_not_examined++] =
+                assay_column_name((enum assay_column)c);
+    }
+}
+
+int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
+                     int argc, char **argv)
+{
+    struct output *out = assay_calloc(1, sizeof(*out));
+    uint64_t received = r->board != NULL && r->board->vt->received != NULL
+                            ? r->board->vt->received(r->board)
+                            : 0;
+    int rc, code = sum->exit_code;
+    size_t n = 0;
+
+    if (out == NULL)
+        return assay_exit_combine(code, ASSAY_CLASS_AGENT);
+    out->culprits = assay_calloc((size_t)sum->n_culprits + 1,
+                                 sizeof(*out->culprits));
+    out->head_lines.arena = out->tail_lines.arena = r->arena;
+    assay_run_head_lines(r, sum, &out->head_lines);
+    assay_run_tail_lines(r, sum, received, &out->tail_lines);
+    fill_head(r, sum, argc, argv, out);
+    fill_foot(r, sum, received, out);
+    if (r->o->output_dir != NULL) {
+        mkdir(r->o->output_dir, 0777); /* a failure shows itself below */
+        snprintf(out->json_path, sizeof(out->json_path),
+                 "%.4000s/report.json", r->o->output_dir);
+        out->artifacts[n++] = out->json_path;
+    }
+    if (r->o->json != NULL)
+        out->artifacts[n++] = r->o->json;
+    out->foot.n_artifacts = n;
+    rc = write_report(r, out, r->o->json_stdout ? "json" : "text", NULL);
+    for (size_t i = 0; i < n; i++) {
+        if (write_report(r, out, "json", out->artifacts[i]) < 0)
+            rc = ASSAY_EIO;
+    }
+    if (rc < 0 && code < 128)
+        code = assay_exit_combine(code, (int)assay_status_class(rc));
+    assay_free(out->culprits);
+    assay_free(out);
+    return code;
+}
