@@ -19,67 +19,67 @@ ASSAY_INLINE void store_pair(const struct assay_epilogue *e,
     vst1q_lane_s64((int64_t *)(void *)(y + y_row), vreinterpretq_s64_s8(v), 1);
 }
 
-#define PAIR(form, i, j)                                               \
-    store_pair(e, form, &l0, &l1, a##i##0, a##i##1, a##j##0, a##j##1,  \
+#define PAIR(form, i, j) \
+    store_pair(e, form, &l0, &l1, a##i##0, a##i##1, a##j##0, a##j##1, \
                y + i * row, row)
-#define CASE_8(form)                                                \
-    case form: {                                                    \
-        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch);   \
+#define CASE_8(form) \
+    case form: { \
+        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch); \
         struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4); \
-                                                                    \
-        PAIR(form, 0, 1);                                           \
-        PAIR(form, 2, 3);                                           \
-        PAIR(form, 4, 5);                                           \
-        PAIR(form, 6, 7);                                           \
-        break;                                                      \
+\
+        PAIR(form, 0, 1); \
+        PAIR(form, 2, 3); \
+        PAIR(form, 4, 5); \
+        PAIR(form, 6, 7); \
+        break; \
     }
-#define CASE_4(form)                                                \
-    case form: {                                                    \
-        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch);   \
+#define CASE_4(form) \
+    case form: { \
+        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch); \
         struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4); \
-                                                                    \
-        PAIR(form, 0, 1);                                           \
-        PAIR(form, 2, 3);                                           \
-        break;                                                      \
+\
+        PAIR(form, 0, 1); \
+        PAIR(form, 2, 3); \
+        break; \
     }
-#define STORE_32(i)                                                 \
-    do {                                                            \
-        vst1q_s32((int32_t *)(void *)(y + i * row), a##i##0);       \
-        vst1q_s32((int32_t *)(void *)(y + i * row) + 4, a##i##1);   \
+#define STORE_32(i) \
+    do { \
+        vst1q_s32((int32_t *)(void *)(y + i * row), a##i##0); \
+        vst1q_s32((int32_t *)(void *)(y + i * row) + 4, a##i##1); \
     } while (0)
-#define UNZERO(i)                                                   \
-    do {                                                            \
-        a##i##0 = vmlsq_n_s32(a##i##0, z0, sums[i]);                \
-        a##i##1 = vmlsq_n_s32(a##i##1, z1, sums[i]);                \
+#define UNZERO(i) \
+    do { \
+        a##i##0 = vmlsq_n_s32(a##i##0, z0, sums[i]); \
+        a##i##1 = vmlsq_n_s32(a##i##1, z1, sums[i]); \
     } while (0)
 #define START(i) int32x4_t a##i##0 = b0, a##i##1 = b1
 #define LOAD(i) int8x16_t x##i = vld1q_s8(x + 16 * i)
-#define DOT(i, q)                                                   \
-    do {                                                            \
-        a##i##0 = vdotq_laneq_s32(a##i##0, w0, x##i, q);            \
-        a##i##1 = vdotq_laneq_s32(a##i##1, w1, x##i, q);            \
+#define DOT(i, q) \
+    do { \
+        a##i##0 = vdotq_laneq_s32(a##i##0, w0, x##i, q); \
+        a##i##1 = vdotq_laneq_s32(a##i##1, w1, x##i, q); \
     } while (0)
-#define WEIGHTS(q)                                                  \
+#define WEIGHTS(q) \
     int8x16_t w0 = vld1q_s8(w + 32 * q), w1 = vld1q_s8(w + 32 * q + 16)
-#define QUAD_8(q)                                                   \
-    do {                                                            \
-        WEIGHTS(q);                                                 \
-        DOT(0, q);                                                  \
-        DOT(1, q);                                                  \
-        DOT(2, q);                                                  \
-        DOT(3, q);                                                  \
-        DOT(4, q);                                                  \
-        DOT(5, q);                                                  \
-        DOT(6, q);                                                  \
-        DOT(7, q);                                                  \
+#define QUAD_8(q) \
+    do { \
+        WEIGHTS(q); \
+        DOT(0, q); \
+        DOT(1, q); \
+        DOT(2, q); \
+        DOT(3, q); \
+        DOT(4, q); \
+        DOT(5, q); \
+        DOT(6, q); \
+        DOT(7, q); \
     } while (0)
-#define QUAD_4(q)                                                   \
-    do {                                                            \
-        WEIGHTS(q);                                                 \
-        DOT(0, q);                                                  \
-        DOT(1, q);                                                  \
-        DOT(2, q);                                                  \
-        DOT(3, q);                                                  \
+#define QUAD_4(q) \
+    do { \
+        WEIGHTS(q); \
+        DOT(0, q); \
+        DOT(1, q); \
+        DOT(2, q); \
+        DOT(3, q); \
     } while (0)
 
 static void tile_8(const struct assay_tile_job *job)
@@ -228,8 +228,8 @@ static size_t scratch_size(const struct assay_conv2d *p)
     return assay_gemm_scratch_size(&gemm, p);
 }
 
-static void run(const struct assay_conv2d *p, const void *packed,
-                const void *x, void *y, void *scratch)
+static void run(const struct assay_conv2d *p, const void *packed, const void *x,
+                void *y, void *scratch)
 {
     assay_gemm_run(&gemm, p, packed, x, y, scratch);
 }

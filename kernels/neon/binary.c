@@ -49,9 +49,9 @@ static void load(enum assay_dtype dtype, const uint8_t *src, int64_t stride,
         v[k] = v[0];
 }
 
-#define EACH_4(op)                                                        \
-    for (size_t k = 0; k < m; k += 4)                                     \
-        vst1q_f32(x + k, op(vld1q_f32(x + k), vld1q_f32(y + k)))
+#define EACH_4(op) \
+    for (size_t k = 0; k < m; k += 4) \
+    vst1q_f32(x + k, op(vld1q_f32(x + k), vld1q_f32(y + k)))
 
 /* The float combinations in vectors. */
 static void combine_f32(const struct assay_binary *p, union assay_value *a,
@@ -65,18 +65,10 @@ static void combine_f32(const struct assay_binary *p, union assay_value *a,
         y[k] = k < n ? b[k].f : 0.0f;
     }
     switch (p->combine) {
-    case ASSAY_COMBINE_FADD:
-        EACH_4(vaddq_f32);
-        break;
-    case ASSAY_COMBINE_FSUB:
-        EACH_4(vsubq_f32);
-        break;
-    case ASSAY_COMBINE_FMUL:
-        EACH_4(vmulq_f32);
-        break;
-    case ASSAY_COMBINE_FDIV:
-        EACH_4(vdivq_f32);
-        break;
+    case ASSAY_COMBINE_FADD: EACH_4(vaddq_f32); break;
+    case ASSAY_COMBINE_FSUB: EACH_4(vsubq_f32); break;
+    case ASSAY_COMBINE_FMUL: EACH_4(vmulq_f32); break;
+    case ASSAY_COMBINE_FDIV: EACH_4(vdivq_f32); break;
     default:
         for (size_t k = 0; k < m; k += 4)
             vst1q_f32(x + k,
@@ -99,8 +91,7 @@ static void row_values(const struct assay_binary *p, const uint8_t *a,
 
     for (size_t at = 0; at < length; at += CHUNK) {
         size_t n = length - at < CHUNK ? length - at : CHUNK;
-        struct assay_block block = {
-            .n = n, .channel = at, .channels = length};
+        struct assay_block block = {.n = n, .channel = at, .channels = length};
 
         load(p->a_dtype, a + (sa ? at * a_size : 0), sa, va, n);
         load(p->b_dtype, b + (sb ? at * b_size : 0), sb, vb, n);
@@ -134,40 +125,25 @@ static bool chains_of(const struct assay_binary *p, struct chains *c)
            assay_chain_output(&c->out, p->out, p->y_dtype, joins_ints);
 }
 
-ASSAY_CHAIN_INLINE struct assay_quads
-combine_quads(const struct assay_binary *p, struct assay_quads a,
-              struct assay_quads b)
+ASSAY_CHAIN_INLINE struct assay_quads combine_quads(
+    const struct assay_binary *p, struct assay_quads a, struct assay_quads b)
 {
     struct assay_quads r = a;
 
-#define INTS(op)                                                          \
-    for (int i = 0; i < 4; i++)                                           \
-        r.f[i] = vcvtq_f32_s32(op(a.i[i], b.i[i]))
-#define FLOATS(op)                                                        \
-    for (int i = 0; i < 4; i++)                                           \
-        r.f[i] = op(a.f[i], b.f[i])
+#define INTS(op) \
+    for (int i = 0; i < 4; i++) \
+    r.f[i] = vcvtq_f32_s32(op(a.i[i], b.i[i]))
+#define FLOATS(op) \
+    for (int i = 0; i < 4; i++) \
+    r.f[i] = op(a.f[i], b.f[i])
     switch (p->combine) {
-    case ASSAY_COMBINE_ADD:
-        INTS(vaddq_s32);
-        break;
-    case ASSAY_COMBINE_SUB:
-        INTS(vsubq_s32);
-        break;
-    case ASSAY_COMBINE_MUL:
-        INTS(vmulq_s32);
-        break;
-    case ASSAY_COMBINE_FADD:
-        FLOATS(vaddq_f32);
-        break;
-    case ASSAY_COMBINE_FSUB:
-        FLOATS(vsubq_f32);
-        break;
-    case ASSAY_COMBINE_FMUL:
-        FLOATS(vmulq_f32);
-        break;
-    case ASSAY_COMBINE_FDIV:
-        FLOATS(vdivq_f32);
-        break;
+    case ASSAY_COMBINE_ADD: INTS(vaddq_s32); break;
+    case ASSAY_COMBINE_SUB: INTS(vsubq_s32); break;
+    case ASSAY_COMBINE_MUL: INTS(vmulq_s32); break;
+    case ASSAY_COMBINE_FADD: FLOATS(vaddq_f32); break;
+    case ASSAY_COMBINE_FSUB: FLOATS(vsubq_f32); break;
+    case ASSAY_COMBINE_FMUL: FLOATS(vmulq_f32); break;
+    case ASSAY_COMBINE_FDIV: FLOATS(vdivq_f32); break;
     default:
         for (int i = 0; i < 4; i++)
             r.f[i] = vfmaq_n_f32(a.f[i], b.f[i], p->k);
@@ -196,12 +172,11 @@ static void row_chains(const struct assay_binary *p, const struct chains *c,
 
     for (size_t at = 0; at < length; at += 16) {
         size_t n = length - at;
-        struct assay_quads va = assay_chain_load(
-            &c->a, take_16(a + (sa ? at : 0), sa, n));
-        struct assay_quads vb = assay_chain_load(
-            &c->b, take_16(b + (sb ? at : 0), sb, n));
-        uint8x16_t r =
-            assay_chain_store(&c->out, combine_quads(p, va, vb));
+        struct assay_quads va =
+            assay_chain_load(&c->a, take_16(a + (sa ? at : 0), sa, n));
+        struct assay_quads vb =
+            assay_chain_load(&c->b, take_16(b + (sb ? at : 0), sb, n));
+        uint8x16_t r = assay_chain_store(&c->out, combine_quads(p, va, vb));
 
         if (n >= 16) {
             vst1q_u8(y + at, r);
@@ -227,8 +202,7 @@ static void run(const struct assay_binary *p, const void *a, const void *b,
     int64_t a_at = 0, b_at = 0;
     uint8_t *to = y;
 
-    if (fast || (per_tensor(p->pa) && per_tensor(p->pb) &&
-                 per_tensor(p->out)))
+    if (fast || (per_tensor(p->pa) && per_tensor(p->pb) && per_tensor(p->out)))
         join(&q);
     for (;;) {
         const uint8_t *ra = (const uint8_t *)a + (size_t)a_at * a_size;

@@ -88,8 +88,7 @@ bool assay_chain_output(struct assay_chain *c, const struct assay_program *p,
     c->lo = INT32_MIN;
     c->hi = INT32_MAX;
     if (s < end && s->kind == ASSAY_STEP_CLAMP) {
-        if (s->n != 1 || s->a[0] < -1024 || s->b[0] > 1024 ||
-            s->a[0] > s->b[0])
+        if (s->n != 1 || s->a[0] < -1024 || s->b[0] > 1024 || s->a[0] > s->b[0])
             return false;
         c->lo = (int32_t)s->a[0];
         c->hi = (int32_t)s->b[0];

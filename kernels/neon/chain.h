@@ -49,18 +49,10 @@ ASSAY_CHAIN_INLINE void assay_chain_floats(const struct assay_chain *c,
 
         for (int i = 0; i < 4; i++) {
             switch (c->steps[s].kind) {
-            case ASSAY_STEP_FMUL:
-                f[i] = vmulq_f32(f[i], a);
-                break;
-            case ASSAY_STEP_FDIV:
-                f[i] = vdivq_f32(f[i], a);
-                break;
-            case ASSAY_STEP_FADD:
-                f[i] = vaddq_f32(f[i], a);
-                break;
-            case ASSAY_STEP_FFMA:
-                f[i] = vfmaq_f32(b, f[i], a);
-                break;
+            case ASSAY_STEP_FMUL: f[i] = vmulq_f32(f[i], a); break;
+            case ASSAY_STEP_FDIV: f[i] = vdivq_f32(f[i], a); break;
+            case ASSAY_STEP_FADD: f[i] = vaddq_f32(f[i], a); break;
+            case ASSAY_STEP_FFMA: f[i] = vfmaq_f32(b, f[i], a); break;
             default: /* FCLAMP, selecting as the scalar one does */
                 f[i] = vbslq_f32(vcgtq_f32(f[i], a), f[i], a);
                 f[i] = vbslq_f32(vcltq_f32(f[i], b), f[i], b);
@@ -70,8 +62,8 @@ ASSAY_CHAIN_INLINE void assay_chain_floats(const struct assay_chain *c,
     }
 }
 
-ASSAY_CHAIN_INLINE struct assay_quads
-assay_chain_load(const struct assay_chain *c, uint8x16_t x)
+ASSAY_CHAIN_INLINE struct assay_quads assay_chain_load(
+    const struct assay_chain *c, uint8x16_t x)
 {
     int16x8_t add = vdupq_n_s16(c->add);
     int16x8_t lo, hi;
@@ -107,9 +99,9 @@ ASSAY_CHAIN_INLINE uint8x16_t assay_chain_store(const struct assay_chain *c,
     for (int i = 0; i < 4; i++)
         q.i[i] = vminq_s32(
             vmaxq_s32(vqaddq_s32(vcvtnq_s32_f32(q.f[i]), zp), lo), hi);
-    return vreinterpretq_u8_s8(vmovn_high_s16(
-        vmovn_s16(vmovn_high_s32(vmovn_s32(q.i[0]), q.i[1])),
-        vmovn_high_s32(vmovn_s32(q.i[2]), q.i[3])));
+    return vreinterpretq_u8_s8(
+        vmovn_high_s16(vmovn_s16(vmovn_high_s32(vmovn_s32(q.i[0]), q.i[1])),
+                       vmovn_high_s32(vmovn_s32(q.i[2]), q.i[3])));
 }
 
 #endif

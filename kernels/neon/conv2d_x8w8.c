@@ -86,48 +86,48 @@ ASSAY_INLINE void finish(const struct assay_tile_job *job, int32x4_t r0,
 }
 
 /* Variables, not arrays: gcc 12 keeps arrays of accumulators in memory. */
-#define ROW(DOT, i)                                 \
-    do {                                            \
-        int8x16_t v = vld1q_s8(x + 16 * i);         \
-        a##i##0 = DOT(a##i##0, v, w0);              \
-        a##i##1 = DOT(a##i##1, v, w1);              \
-        a##i##2 = DOT(a##i##2, v, w2);              \
-        a##i##3 = DOT(a##i##3, v, w3);              \
+#define ROW(DOT, i) \
+    do { \
+        int8x16_t v = vld1q_s8(x + 16 * i); \
+        a##i##0 = DOT(a##i##0, v, w0); \
+        a##i##1 = DOT(a##i##1, v, w1); \
+        a##i##2 = DOT(a##i##2, v, w2); \
+        a##i##3 = DOT(a##i##3, v, w3); \
     } while (0)
-#define ZERO(i)                                     \
-    int32x4_t a##i##0 = vdupq_n_s32(0), a##i##1 = a##i##0, \
-              a##i##2 = a##i##0, a##i##3 = a##i##0
-#define TILE(name, DOT)                                                     \
-    static void name(const struct assay_tile_job *job)                      \
-    {                                                                       \
-        const int8_t *x = job->x;                                           \
-        const int32_t *sums = job->sums;                                    \
-        uint8_t *y = job->y;                                                \
-                                                                            \
-        for (size_t n = job->panels; n > 0; n--) {                          \
-            const int8_t *w = job->w;                                       \
-            ZERO(0);                                                        \
-            ZERO(1);                                                        \
-            ZERO(2);                                                        \
-            ZERO(3);                                                        \
-                                                                            \
-            for (size_t k = job->steps; k > 0; k--) {                       \
-                int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16);          \
-                int8x16_t w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48);     \
-                                                                            \
-                ROW(DOT, 0);                                                \
-                ROW(DOT, 1);                                                \
-                ROW(DOT, 2);                                                \
-                ROW(DOT, 3);                                                \
-                x += 64;                                                    \
-                w += 64;                                                    \
-            }                                                               \
-            finish(job, across(a00, a01, a02, a03),                         \
-                   across(a10, a11, a12, a13), across(a20, a21, a22, a23),  \
-                   across(a30, a31, a32, a33), sums, y);                    \
-            y += 4 * job->y_row;                                            \
-            sums = sums ? sums + 4 : NULL;                                  \
-        }                                                                   \
+#define ZERO(i) \
+    int32x4_t a##i##0 = vdupq_n_s32(0), a##i##1 = a##i##0, a##i##2 = a##i##0, \
+              a##i##3 = a##i##0
+#define TILE(name, DOT) \
+    static void name(const struct assay_tile_job *job) \
+    { \
+        const int8_t *x = job->x; \
+        const int32_t *sums = job->sums; \
+        uint8_t *y = job->y; \
+\
+        for (size_t n = job->panels; n > 0; n--) { \
+            const int8_t *w = job->w; \
+            ZERO(0); \
+            ZERO(1); \
+            ZERO(2); \
+            ZERO(3); \
+\
+            for (size_t k = job->steps; k > 0; k--) { \
+                int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16); \
+                int8x16_t w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48); \
+\
+                ROW(DOT, 0); \
+                ROW(DOT, 1); \
+                ROW(DOT, 2); \
+                ROW(DOT, 3); \
+                x += 64; \
+                w += 64; \
+            } \
+            finish(job, across(a00, a01, a02, a03), \
+                   across(a10, a11, a12, a13), across(a20, a21, a22, a23), \
+                   across(a30, a31, a32, a33), sums, y); \
+            y += 4 * job->y_row; \
+            sums = sums ? sums + 4 : NULL; \
+        } \
     }
 TILE(tile_fast, dot_fast)
 TILE(tile_careful, dot_careful)
@@ -155,8 +155,8 @@ static size_t scratch_size(const struct assay_conv2d *p)
     return assay_gemm_scratch_size(&assay_gemm_neon, p);
 }
 
-static void run(const struct assay_conv2d *p, const void *packed,
-                const void *x, void *y, void *scratch)
+static void run(const struct assay_conv2d *p, const void *packed, const void *x,
+                void *y, void *scratch)
 {
     assay_gemm_run(&assay_gemm_neon, p, packed, x, y, scratch);
 }

@@ -19,7 +19,7 @@ struct packed_head {
 struct geometry {
     size_t padded; /* channels, in sixteens */
     size_t taps;
-    size_t rows, cols; /* of the filled image */
+    size_t rows, cols;               /* of the filled image */
     size_t wide_at, fast_at, packed; /* bytes in the packed weights */
     size_t operands_at, acc_at, scratch;
 };
@@ -40,8 +40,8 @@ static struct geometry geometry_of(const struct assay_conv2d *p)
     s.fast_at = s.wide_at + s.padded * s.taps * 2;
     s.packed = s.fast_at + s.padded * s.taps;
     s.operands_at = assay_round_up(s.rows * s.cols * s.padded, 64);
-    s.acc_at = s.operands_at +
-               assay_round_up(ASSAY_EPILOGUE_BYTES(s.padded), 64);
+    s.acc_at =
+        s.operands_at + assay_round_up(ASSAY_EPILOGUE_BYTES(s.padded), 64);
     s.scratch = s.acc_at + (size_t)p->ow * s.padded * 4;
     return s;
 }
@@ -135,24 +135,31 @@ static void fill_image(const struct assay_conv2d *p, const struct geometry *s,
 /* One row of outputs of sixteen channels. */
 struct row_job {
     const struct assay_epilogue *e;
-    const int8_t *x; /* first tap of the first pixel */
-    const uint8_t *weights; /* int8 or int16, [tap][16] */
+    const int8_t *x;          /* first tap of the first pixel */
+    const uint8_t *weights;   /* int8 or int16, [tap][16] */
     size_t channel, channels; /* 1..16 of them are real */
     size_t n;
     size_t kh, kw;
     size_t tap_row, tap_col, step; /* bytes between rows, columns, pixels */
-    uint8_t *y; /* bytes, or int32 for ASSAY_EPI_NONE */
+    uint8_t *y;                    /* bytes, or int32 for ASSAY_EPI_NONE */
     size_t y_row;
+    uint8_t *tail; /* 16 bytes to store before fewer are copied */
 };
 
 struct sums {
     int32x4_t a, b, c, d;
 };
 
-ASSAY_INLINE void finish(const struct row_job *job,
-                         enum assay_epilogue_form form,
-                         const struct assay_epi_lanes *l, struct sums v,
-                         uint8_t *y)
+/* What a row keeps in registers. */
+struct held {
+    struct assay_epilogue e;
+    struct assay_epi_lanes l[4];
+    struct sums bias;
+};
+
+ASSAY_INLINE void finish(const struct row_job *job, const struct held *h,
+                         enum assay_epilogue_form form, struct sums v,
+                         uint8_t *y, size_t channels)
 {
     if (form == ASSAY_EPI_NONE) {
         vst1q_s32((int32_t *)(void *)y, v.a);
@@ -161,17 +168,14 @@ ASSAY_INLINE void finish(const struct row_job *job,
         vst1q_s32((int32_t *)(void *)y + 12, v.d);
         return;
     }
-    int8x16_t r = assay_epi_16(job->e, form, &l[0], &l[1], &l[2], &l[3], v.a,
-                               v.b, v.c, v.d);
+    int8x16_t r = assay_epi_16(&h->e, form, &h->l[0], &h->l[1], &h->l[2],
+                               &h->l[3], v.a, v.b, v.c, v.d);
 
-    if (job->channels == 16) {
+    if (channels == 16) {
         vst1q_s8((int8_t *)y, r);
     } else {
-        int8_t bytes[16];
-
-        vst1q_s8(bytes, r);
-        for (size_t j = 0; j < job->channels; j++)
-            y[j] = (uint8_t)bytes[j];
+        vst1q_s8((int8_t *)job->tail, r);
+        memcpy(y, job->tail, channels);
     }
 }
 
@@ -200,18 +204,23 @@ ASSAY_INLINE struct sums two_taps(struct sums v, int8x16_t x0, int8x16_t w0,
                   vmlal_high_s8(hi, x1, w1));
 }
 
-ASSAY_INLINE struct sums start(const struct row_job *job)
+ASSAY_INLINE void hold(struct held *h, const struct row_job *job,
+                       enum assay_epilogue_form form)
 {
     const int32_t *bias = job->e->bias + job->channel;
-    struct sums v = {vld1q_s32(bias), vld1q_s32(bias + 4),
-                     vld1q_s32(bias + 8), vld1q_s32(bias + 12)};
 
-    return v;
+    h->e = *job->e;
+    h->bias.a = vld1q_s32(bias);
+    h->bias.b = vld1q_s32(bias + 4);
+    h->bias.c = vld1q_s32(bias + 8);
+    h->bias.d = vld1q_s32(bias + 12);
+    if (form != ASSAY_EPI_NONE)
+        for (size_t i = 0; i < 4; i++)
+            h->l[i] = assay_epi_lanes(job->e, form, job->channel + 4 * i);
 }
 
 ASSAY_INLINE void row_3x3(const struct row_job *job,
-                          enum assay_epilogue_form form,
-                          const struct assay_epi_lanes *l)
+                          enum assay_epilogue_form form)
 {
     const int8_t *w = (const int8_t *)job->weights;
     int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16);
@@ -222,35 +231,39 @@ ASSAY_INLINE void row_3x3(const struct row_job *job,
     const int8_t *r0 = job->x, *r1 = r0 + job->tap_row;
     const int8_t *r2 = r1 + job->tap_row;
     size_t c1 = job->tap_col, c2 = 2 * c1, step = job->step;
+    size_t y_row = job->y_row, channels = job->channels;
     uint8_t *y = job->y;
+    struct held h;
 
+    hold(&h, job, form);
     for (size_t n = job->n; n > 0; n--) {
-        struct sums v = start(job);
+        struct sums v = h.bias;
 
         v = two_taps(v, vld1q_s8(r0), w0, vld1q_s8(r0 + c1), w1);
         v = two_taps(v, vld1q_s8(r0 + c2), w2, vld1q_s8(r1), w3);
         v = two_taps(v, vld1q_s8(r1 + c1), w4, vld1q_s8(r1 + c2), w5);
         v = two_taps(v, vld1q_s8(r2), w6, vld1q_s8(r2 + c1), w7);
         v = one_tap(v, vld1q_s8(r2 + c2), w8);
-        finish(job, form, l, v, y);
+        finish(job, &h, form, v, y, channels);
         r0 += step;
         r1 += step;
         r2 += step;
-        y += job->y_row;
+        y += y_row;
     }
 }
 
 ASSAY_INLINE void row_wide(const struct row_job *job,
-                           enum assay_epilogue_form form,
-                           const struct assay_epi_lanes *l)
+                           enum assay_epilogue_form form)
 {
     const int8_t *x = job->x;
     uint8_t *y = job->y;
+    struct held h;
 
+    hold(&h, job, form);
     for (size_t n = job->n; n > 0; n--) {
         const int16_t *w = (const int16_t *)(const void *)job->weights;
         const int8_t *row = x;
-        struct sums v = start(job);
+        struct sums v = h.bias;
 
         for (size_t i = 0; i < job->kh; i++, row += job->tap_row) {
             const int8_t *at = row;
@@ -268,25 +281,19 @@ ASSAY_INLINE void row_wide(const struct row_job *job,
                 w += 16;
             }
         }
-        finish(job, form, l, v, y);
+        finish(job, &h, form, v, y, job->channels);
         x += job->step;
         y += job->y_row;
     }
 }
 
-#define ROW(form)                                                         \
-    static void row_##form(const struct row_job *job, bool fast)          \
-    {                                                                     \
-        struct assay_epi_lanes l[4];                                      \
-                                                                          \
-        if (form != ASSAY_EPI_NONE)                                       \
-            for (size_t i = 0; i < 4; i++)                                \
-                l[i] = assay_epi_lanes(job->e, form,                      \
-                                       job->channel + 4 * i);             \
-        if (fast)                                                         \
-            row_3x3(job, form, l);                                        \
-        else                                                              \
-            row_wide(job, form, l);                                       \
+#define ROW(form) \
+    static void row_##form(const struct row_job *job, bool fast) \
+    { \
+        if (fast) \
+            row_3x3(job, form); \
+        else \
+            row_wide(job, form); \
     }
 ROW(ASSAY_EPI_NONE)
 ROW(ASSAY_EPI_F32)
@@ -300,18 +307,12 @@ typedef void row_fn(const struct row_job *job, bool fast);
 static row_fn *row_of(enum assay_epilogue_form form)
 {
     switch (form) {
-    case ASSAY_EPI_F32:
-        return row_ASSAY_EPI_F32;
-    case ASSAY_EPI_F32_ZPIN:
-        return row_ASSAY_EPI_F32_ZPIN;
-    case ASSAY_EPI_SRDHM:
-        return row_ASSAY_EPI_SRDHM;
-    case ASSAY_EPI_SDMULH:
-        return row_ASSAY_EPI_SDMULH;
-    case ASSAY_EPI_WIDE:
-        return row_ASSAY_EPI_WIDE;
-    default:
-        return row_ASSAY_EPI_NONE;
+    case ASSAY_EPI_F32: return row_ASSAY_EPI_F32;
+    case ASSAY_EPI_F32_ZPIN: return row_ASSAY_EPI_F32_ZPIN;
+    case ASSAY_EPI_SRDHM: return row_ASSAY_EPI_SRDHM;
+    case ASSAY_EPI_SDMULH: return row_ASSAY_EPI_SDMULH;
+    case ASSAY_EPI_WIDE: return row_ASSAY_EPI_WIDE;
+    default: return row_ASSAY_EPI_NONE;
     }
 }
 
@@ -336,18 +337,18 @@ static void run_row(const struct assay_conv2d *p, const struct geometry *s,
         run(&job, fast);
     }
     if (!bytes)
-        assay_interpret_rows(p, acc, s->padded, (size_t)p->ow, 0, c, index,
-                             y);
+        assay_interpret_rows(p, acc, s->padded, (size_t)p->ow, 0, c, index, y);
 }
 
-static void run(const struct assay_conv2d *p, const void *packed,
-                const void *x, void *y, void *scratch)
+static void run(const struct assay_conv2d *p, const void *packed, const void *x,
+                void *y, void *scratch)
 {
     struct geometry s = geometry_of(p);
     const struct packed_head *head = packed;
     uint8_t *base = scratch;
     struct assay_epilogue e;
     struct row_job job;
+    uint8_t tail[16];
     bool fast = head->fast && p->kh == 3 && p->kw == 3;
     size_t image = (size_t)p->h * (size_t)p->w * (size_t)p->c;
 
@@ -355,12 +356,13 @@ static void run(const struct assay_conv2d *p, const void *packed,
         assay_gemm_run(&assay_gemm_neon, p, packed, x, y, scratch);
         return;
     }
-    assay_epilogue_match(&e, p->program, p->y_dtype, 1, (size_t)p->c,
-                         s.padded, base + s.operands_at);
+    assay_epilogue_match(&e, p->program, p->y_dtype, 1, (size_t)p->c, s.padded,
+                         base + s.operands_at);
     e.bias = (const int32_t *)(const void *)(head + 1);
     e.w_zero = NULL;
     memset(&job, 0, sizeof(job));
     job.e = &e;
+    job.tail = tail;
     job.n = (size_t)p->ow;
     job.kh = (size_t)p->kh;
     job.kw = (size_t)p->kw;

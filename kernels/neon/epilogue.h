@@ -38,10 +38,10 @@ struct assay_epilogue {
     const int32_t *left;   /* SRDHM, SDMULH: 0..31 */
     const int32_t *right;  /* -31..0; WIDE: -62..0 */
     int32_t away;          /* -1: shr rounds half away, 0: half up */
-    float zpin;
-    int16_t zp;
-    int8_t lo, hi;
-    uint8_t flip; /* 0 or 0x80 */
+    /* The same value in all lanes: loaded in pairs, not made each time. */
+    int16x8_t zp;
+    int8x16_t lo, hi, flip; /* flip: 0 or 0x80 */
+    float32x4_t zpin;
 };
 
 /* Bytes that assay_epilogue_match() needs for `padded` channels. */
@@ -66,9 +66,8 @@ struct assay_epi_lanes {
 
 #define ASSAY_INLINE static inline __attribute__((always_inline))
 
-ASSAY_INLINE struct assay_epi_lanes
-assay_epi_lanes(const struct assay_epilogue *e, enum assay_epilogue_form form,
-                size_t ch)
+ASSAY_INLINE struct assay_epi_lanes assay_epi_lanes(
+    const struct assay_epilogue *e, enum assay_epilogue_form form, size_t ch)
 {
     struct assay_epi_lanes l;
     int32x4_t none = vdupq_n_s32(0);
@@ -96,8 +95,7 @@ ASSAY_INLINE int32x4_t assay_epi_scale(const struct assay_epilogue *e,
         return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(v), l->scale));
     if (form == ASSAY_EPI_F32_ZPIN)
         return vcvtnq_s32_f32(
-            vaddq_f32(vmulq_f32(vcvtq_f32_s32(v), l->scale),
-                      vdupq_n_f32(e->zpin)));
+            vaddq_f32(vmulq_f32(vcvtq_f32_s32(v), l->scale), e->zpin));
     if (form == ASSAY_EPI_WIDE) {
         int64x2_t lo = vmull_s32(vget_low_s32(v), vget_low_s32(l->mult));
         int64x2_t hi = vmull_high_s32(v, l->mult);
@@ -116,16 +114,12 @@ ASSAY_INLINE int32x4_t assay_epi_scale(const struct assay_epilogue *e,
 }
 
 /* Sixteen accumulators of channel quads (l0 l1 l0 l1) to sixteen bytes. */
-ASSAY_INLINE int8x16_t assay_epi_16(const struct assay_epilogue *e,
-                                    enum assay_epilogue_form form,
-                                    const struct assay_epi_lanes *l0,
-                                    const struct assay_epi_lanes *l1,
-                                    const struct assay_epi_lanes *l2,
-                                    const struct assay_epi_lanes *l3,
-                                    int32x4_t a, int32x4_t b, int32x4_t c,
-                                    int32x4_t d)
+ASSAY_INLINE int8x16_t
+assay_epi_16(const struct assay_epilogue *e, enum assay_epilogue_form form,
+             const struct assay_epi_lanes *l0, const struct assay_epi_lanes *l1,
+             const struct assay_epi_lanes *l2, const struct assay_epi_lanes *l3,
+             int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
 {
-    int16x8_t zp = vdupq_n_s16(e->zp);
     int16x8_t lo, hi;
     int8x16_t r;
 
@@ -133,11 +127,10 @@ ASSAY_INLINE int8x16_t assay_epi_16(const struct assay_epilogue *e,
     b = assay_epi_scale(e, form, l1, b);
     c = assay_epi_scale(e, form, l2, c);
     d = assay_epi_scale(e, form, l3, d);
-    lo = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), zp);
-    hi = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), zp);
+    lo = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), e->zp);
+    hi = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), e->zp);
     r = vqmovn_high_s16(vqmovn_s16(lo), hi);
-    r = vminq_s8(vmaxq_s8(r, vdupq_n_s8(e->lo)), vdupq_n_s8(e->hi));
-    return veorq_s8(r, vreinterpretq_s8_u8(vdupq_n_u8(e->flip)));
+    return veorq_s8(vminq_s8(vmaxq_s8(r, e->lo), e->hi), e->flip);
 }
 
 #endif

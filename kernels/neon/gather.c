@@ -41,6 +41,9 @@ struct source {
     size_t depth, depth_16;
     uint8x16_t zero; /* x_zero */
     uint8_t flip;
+    size_t run;             /* bytes of a kernel row */
+    int64_t span_y, span_x; /* from the first to the last tap */
+    bool short_rows; /* neighbouring taps, at most 16 bytes a kernel row */
 };
 
 /* Kernel row by kernel row of one pixel into `line`. */
@@ -50,12 +53,12 @@ static void gather_pixel(const struct source *s, const uint8_t *image,
     const struct assay_conv2d *p = s->p;
     int64_t last_x = ix + (int64_t)(p->kw - 1) * p->dilation_w;
     size_t c = s->group_c;
-    bool joined = p->dilation_w == 1 && c == (size_t)p->c && ix >= 0 &&
-                  last_x < p->w;
+    bool joined =
+        p->dilation_w == 1 && c == (size_t)p->c && ix >= 0 && last_x < p->w;
     size_t run = (size_t)p->kw * c;
 
     for (int32_t ky = 0; ky < p->kh; ky++, iy += p->dilation_h) {
-        const uint8_t *row = image + iy * (int64_t)s->row + s->offset;
+        const uint8_t *row;
         int64_t at = ix;
 
         if (iy < 0 || iy >= p->h) {
@@ -63,6 +66,7 @@ static void gather_pixel(const struct source *s, const uint8_t *image,
             line += run;
             continue;
         }
+        row = image + iy * (int64_t)s->row + s->offset;
         if (joined) {
             copy_over(line, row + at * p->c, run, s->end);
             line += run;
@@ -77,6 +81,31 @@ static void gather_pixel(const struct source *s, const uint8_t *image,
         }
     }
     /* Depth beyond the last tap must be 0 after the flip. */
+    vst1q_u8(line, vdupq_n_u8(s->flip));
+}
+
+/* Is the whole window inside, with 16 readable bytes at each kernel row? */
+ASSAY_INLINE bool is_inside(const struct source *s, const uint8_t *image,
+                            int64_t iy, int64_t ix, int64_t at)
+{
+    const struct assay_conv2d *p = s->p;
+
+    return iy >= 0 && ix >= 0 && iy + s->span_y < p->h &&
+           ix + s->span_x < p->w &&
+           at + s->span_y * (int64_t)s->row + 16 <= s->end - image;
+}
+
+/* Kernel rows of at most 16 bytes, overlapping on purpose. */
+ASSAY_INLINE void gather_short(const struct source *s, const uint8_t *from,
+                               uint8_t *line)
+{
+    size_t row = (size_t)s->p->dilation_h * s->row;
+
+    for (int32_t ky = s->p->kh; ky > 0; ky--) {
+        vst1q_u8(line, vld1q_u8(from));
+        line += s->run;
+        from += row;
+    }
     vst1q_u8(line, vdupq_n_u8(s->flip));
 }
 
@@ -98,15 +127,18 @@ static void place_pixel(const struct source *s, const uint8_t *image,
     const struct assay_conv2d *p = s->p;
     uint8x16_t flip = vdupq_n_u8(s->flip);
     size_t whole = s->depth / 16, rest = s->depth % 16;
+    int64_t at = (iy * p->w + ix) * p->c + (int64_t)s->offset;
 
+    if (s->short_rows && is_inside(s, image, iy, ix, at)) {
+        gather_short(s, image + at, line);
+        scatter(line, s->depth_16 / 16, flip, panel, panel_step);
+        return;
+    }
     if (p->kh * p->kw == 1 && iy >= 0 && iy < p->h && ix >= 0 && ix < p->w) {
-        const uint8_t *from =
-            image + iy * (int64_t)s->row + ix * p->c + s->offset;
-
-        scatter(from, whole, flip, panel, panel_step);
+        scatter(image + at, whole, flip, panel, panel_step);
         if (rest) {
             vst1q_u8(line, flip);
-            memcpy(line, from + whole * 16, rest);
+            memcpy(line, image + at + whole * 16, rest);
             scatter(line, 1, flip, panel + whole * panel_step, panel_step);
         }
         return;
@@ -115,9 +147,9 @@ static void place_pixel(const struct source *s, const uint8_t *image,
     scatter(line, s->depth_16 / 16, flip, panel, panel_step);
 }
 
-void assay_gemm_gather(const struct assay_conv2d *p, size_t group,
-                       size_t first, size_t n, size_t rows, const void *x,
-                       uint8_t *line, int8_t *panels)
+void assay_gemm_gather(const struct assay_conv2d *p, size_t group, size_t first,
+                       size_t n, size_t rows, const void *x, uint8_t *line,
+                       int8_t *panels)
 {
     size_t image_size = (size_t)p->h * (size_t)p->w * (size_t)p->c;
     struct source s = {
@@ -137,14 +169,17 @@ void assay_gemm_gather(const struct assay_conv2d *p, size_t group,
     s.offset = group * s.group_c;
     s.depth = (size_t)p->kh * (size_t)p->kw * s.group_c;
     s.depth_16 = assay_round_up(s.depth, 16);
+    s.run = (size_t)p->kw * s.group_c;
+    s.span_y = (int64_t)(p->kh - 1) * p->dilation_h;
+    s.span_x = (int64_t)(p->kw - 1) * p->dilation_w;
+    s.short_rows = p->dilation_w == 1 && p->groups == 1 && s.run <= 16;
     for (size_t i = 0; i < n;) {
         size_t height = n - i < rows ? n - i : rows;
         size_t stands = height <= 4 ? 4 : rows; /* a low last panel */
         int8_t *panel = panels + i * s.depth_16;
 
         for (size_t r = 0; r < height; r++) {
-            place_pixel(&s, image,
-                        (int64_t)oy * p->stride_h - p->pad_top,
+            place_pixel(&s, image, (int64_t)oy * p->stride_h - p->pad_top,
                         (int64_t)ox * p->stride_w - p->pad_left, line,
                         panel + r * 16, stands * 16);
             if (++ox == (size_t)p->ow) {
@@ -159,8 +194,8 @@ void assay_gemm_gather(const struct assay_conv2d *p, size_t group,
     }
 }
 
-void assay_gemm_sums(const int8_t *panels, size_t n, size_t rows,
-                     size_t steps, int32_t *sums)
+void assay_gemm_sums(const int8_t *panels, size_t n, size_t rows, size_t steps,
+                     int32_t *sums)
 {
     for (size_t i = 0; i < n;) {
         size_t height = n - i < rows ? n - i : rows;

@@ -91,8 +91,8 @@ void assay_gemm_pack(const struct assay_gemm *g, const struct assay_conv2d *p,
     struct packed_head *head = packed;
     int32_t *bias = (int32_t *)(void *)(head + 1);
     int32_t *w_zero = bias + s.padded;
-    int8_t *tiles = (int8_t *)packed + (assay_gemm_packed_size(g, p) -
-                                        s.padded * s.steps * 16);
+    int8_t *tiles = (int8_t *)packed +
+                    (assay_gemm_packed_size(g, p) - s.padded * s.steps * 16);
     uint8_t flip = p->w_dtype == ASSAY_U8 ? 0x80 : 0;
     int32_t x_zero = p->x_zero - (p->x_dtype == ASSAY_U8 ? 128 : 0);
 
@@ -159,8 +159,7 @@ struct run {
 };
 
 /* All full panels of a block, and a last lower one. */
-static void run_panels(const struct run *r, struct assay_tile_job job,
-                       size_t n)
+static void run_panels(const struct run *r, struct assay_tile_job job, size_t n)
 {
     size_t rows = r->g->rows, full = n / rows, rest = n % rows;
     assay_tile_fn *low = rest <= 4 && r->g->tile_4 ? r->g->tile_4 : r->tile;
@@ -208,8 +207,7 @@ static void run_tile(const struct run *r, struct assay_tile_job job,
             y[i * oc + j] = r->tail[(i - done) * r->g->cols + j];
 }
 
-static void run_block(const struct run *r, size_t group, size_t first,
-                      size_t n)
+static void run_block(const struct run *r, size_t group, size_t first, size_t n)
 {
     const struct geometry *s = &r->s;
     size_t cols = r->g->cols, oc = (size_t)r->p->oc;
@@ -264,8 +262,8 @@ void assay_gemm_run(const struct assay_gemm *g, const struct assay_conv2d *p,
     r.e.bias = (const int32_t *)(const void *)(head + 1);
     r.e.w_zero = head->any_w_zero ? r.e.bias + r.s.padded : NULL;
     for (size_t first = 0; first < r.s.pixels; first += r.s.block) {
-        size_t n = r.s.pixels - first < r.s.block ? r.s.pixels - first
-                                                  : r.s.block;
+        size_t n =
+            r.s.pixels - first < r.s.block ? r.s.pixels - first : r.s.block;
 
         for (size_t group = 0; group < (size_t)p->groups; group++) {
             size_t rows = g->rows;

@@ -16,8 +16,8 @@
 
 /* One column tile times some panels of equal height. */
 struct assay_tile_job {
-    size_t steps;  /* depth / 16, >= 1 */
-    size_t panels; /* >= 1 */
+    size_t steps;    /* depth / 16, >= 1 */
+    size_t panels;   /* >= 1 */
     const int8_t *x; /* panels, one behind the other */
     const int8_t *w;
     const struct assay_epilogue *e;
@@ -29,9 +29,9 @@ struct assay_tile_job {
 typedef void assay_tile_fn(const struct assay_tile_job *job);
 
 struct assay_gemm {
-    size_t rows;      /* pixels of a panel: 4 or 8 */
-    size_t cols;      /* channels of a tile: 4 or 8 */
-    size_t quad;      /* consecutive depth of one channel: 4 or 16 */
+    size_t rows;              /* pixels of a panel: 4 or 8 */
+    size_t cols;              /* channels of a tile: 4 or 8 */
+    size_t quad;              /* consecutive depth of one channel: 4 or 16 */
     assay_tile_fn *tile;      /* right for every weight */
     assay_tile_fn *tile_fast; /* needs weights without -128 */
     assay_tile_fn *tile_4;    /* 4 rows, for the last panel; or NULL */
@@ -50,9 +50,9 @@ void assay_gemm_run(const struct assay_gemm *g, const struct assay_conv2d *p,
                     const void *packed, const void *x, void *y, void *scratch);
 
 /* gather.c: pixels first .. first + n - 1 of a group into panels. */
-void assay_gemm_gather(const struct assay_conv2d *p, size_t group,
-                       size_t first, size_t n, size_t rows, const void *x,
-                       uint8_t *line, int8_t *panels);
+void assay_gemm_gather(const struct assay_conv2d *p, size_t group, size_t first,
+                       size_t n, size_t rows, const void *x, uint8_t *line,
+                       int8_t *panels);
 /* Sums of the pixels of panels. */
 void assay_gemm_sums(const int8_t *panels, size_t n_panels, size_t rows,
                      size_t steps, int32_t *sums);

@@ -45,8 +45,8 @@ void assay_interpret_rows(const struct assay_conv2d *p, const int32_t *acc,
     for (size_t i = 0; i < n; i++, acc += stride) {
         for (size_t j = 0; j < channels; j++) {
             v[fill++].i = acc[j];
-            if (fill < CHUNK && (j + 1 < channels ||
-                                 (channels == oc && i + 1 < n)))
+            if (fill < CHUNK &&
+                (j + 1 < channels || (channels == oc && i + 1 < n)))
                 continue;
             interpret(p, v, fill, start_channel, start, y);
             fill = 0;

@@ -88,10 +88,10 @@ static bool match_tail(struct assay_epilogue *e, struct cursor c,
     hi -= down;
     if (lo < -128 || hi > 127 || lo > hi)
         return false;
-    e->zp = (int16_t)(add - down);
-    e->lo = (int8_t)lo;
-    e->hi = (int8_t)hi;
-    e->flip = down ? 0x80 : 0;
+    e->zp = vdupq_n_s16((int16_t)(add - down));
+    e->lo = vdupq_n_s8((int8_t)lo);
+    e->hi = vdupq_n_s8((int8_t)hi);
+    e->flip = vdupq_n_s8(down ? -128 : 0);
     return true;
 }
 
@@ -117,7 +117,7 @@ static bool match_float(struct assay_epilogue *e, struct cursor c,
                         int32_t *store)
 {
     const struct assay_step *mul, *add, *clamp, *round;
-    float lo, hi;
+    float lo, hi, zpin;
     bool magic;
 
     if (!take(&c, ASSAY_STEP_TO_F32) || !(mul = take(&c, ASSAY_STEP_FMUL)))
@@ -142,9 +142,10 @@ static bool match_float(struct assay_epilogue *e, struct cursor c,
         if (!(f - f == 0.0f))
             return false;
     }
-    e->zpin = add ? float_of(add->a[0]) : 0.0f;
-    if (!(e->zpin - e->zpin == 0.0f))
+    zpin = add ? float_of(add->a[0]) : 0.0f;
+    if (!(zpin - zpin == 0.0f))
         return false;
+    e->zpin = vdupq_n_f32(zpin);
     memset(store, 0, l->groups * l->padded * sizeof(*store));
     for (size_t g = 0; g < l->groups; g++)
         for (size_t j = 0; j < l->channels; j++) {

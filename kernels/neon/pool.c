@@ -34,8 +34,8 @@ static struct span span_of(int64_t start, int64_t dilation, int64_t k,
     return s;
 }
 
-static struct window window_of(const struct assay_pool *p,
-                               const uint8_t *image, int32_t oy, int32_t ox)
+static struct window window_of(const struct assay_pool *p, const uint8_t *image,
+                               int32_t oy, int32_t ox)
 {
     struct span v = span_of((int64_t)oy * p->stride_h - p->pad_top,
                             p->dilation_h, p->kh, p->h);
@@ -78,11 +78,11 @@ static void max_16(const struct window *w, size_t channel, size_t n,
     }
     for (size_t i = 0; i < w->rows; i++)
         for (size_t j = 0; j < w->cols; j++) {
-            const uint8_t *at = w->first + i * w->row_step +
-                                j * w->col_step + channel;
+            const uint8_t *at =
+                w->first + i * w->row_step + j * w->col_step + channel;
 
-            best = vmaxq_s8(best, vreinterpretq_s8_u8(
-                                      veorq_u8(load_16(at, n), flip)));
+            best = vmaxq_s8(
+                best, vreinterpretq_s8_u8(veorq_u8(load_16(at, n), flip)));
         }
     vst1q_u8(bytes, veorq_u8(vreinterpretq_u8_s8(best), flip));
     memcpy(y, bytes, n);
@@ -98,10 +98,9 @@ static void sum_16(const struct window *w, size_t channel, size_t n,
 
     for (size_t i = 0; i < w->rows; i++)
         for (size_t j = 0; j < w->cols; j++) {
-            const uint8_t *at = w->first + i * w->row_step +
-                                j * w->col_step + channel;
-            int8x16_t x =
-                vreinterpretq_s8_u8(veorq_u8(load_16(at, n), flip));
+            const uint8_t *at =
+                w->first + i * w->row_step + j * w->col_step + channel;
+            int8x16_t x = vreinterpretq_s8_u8(veorq_u8(load_16(at, n), flip));
             int16x8_t lo = vmovl_s8(vget_low_s8(x)), hi = vmovl_high_s8(x);
 
             a = vaddw_s16(a, vget_low_s16(lo));

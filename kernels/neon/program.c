@@ -45,15 +45,11 @@ INLINE int64x2_t shift(int64x2_t x, int64x2_t n, enum assay_round round)
     tie = vceqq_s64(rest, half);
     up = vcgtq_s64(rest, half);
     switch (round) {
-    case ASSAY_ROUND_CEIL:
-        up = vcgtq_s64(rest, zero);
-        break;
+    case ASSAY_ROUND_CEIL: up = vcgtq_s64(rest, zero); break;
     case ASSAY_ROUND_TRUNC:
         up = vandq_u64(vcgtq_s64(rest, zero), vcltq_s64(x, zero));
         break;
-    case ASSAY_ROUND_HALF_UP:
-        up = vorrq_u64(up, tie);
-        break;
+    case ASSAY_ROUND_HALF_UP: up = vorrq_u64(up, tie); break;
     case ASSAY_ROUND_HALF_EVEN:
         up = vorrq_u64(up, vandq_u64(tie, vtstq_s64(q, one)));
         break;
@@ -63,10 +59,8 @@ INLINE int64x2_t shift(int64x2_t x, int64x2_t n, enum assay_round round)
     case ASSAY_ROUND_HALF_ZERO:
         up = vorrq_u64(up, vandq_u64(tie, vcltq_s64(x, zero)));
         break;
-    case ASSAY_ROUND_HALF_DOWN:
-        break;
-    default:
-        return q;
+    case ASSAY_ROUND_HALF_DOWN: break;
+    default: return q;
     }
     up = vandq_u64(up, right);
     return vsubq_s64(q, vreinterpretq_s64_u64(up)); /* a mask is -1 */
@@ -83,15 +77,9 @@ static void shift_round(int64_t *x, const int64_t *by, size_t n,
                         enum assay_round round)
 {
     switch (round) {
-    case ASSAY_ROUND_CEIL:
-        shift_all(x, by, n, ASSAY_ROUND_CEIL);
-        break;
-    case ASSAY_ROUND_TRUNC:
-        shift_all(x, by, n, ASSAY_ROUND_TRUNC);
-        break;
-    case ASSAY_ROUND_HALF_UP:
-        shift_all(x, by, n, ASSAY_ROUND_HALF_UP);
-        break;
+    case ASSAY_ROUND_CEIL: shift_all(x, by, n, ASSAY_ROUND_CEIL); break;
+    case ASSAY_ROUND_TRUNC: shift_all(x, by, n, ASSAY_ROUND_TRUNC); break;
+    case ASSAY_ROUND_HALF_UP: shift_all(x, by, n, ASSAY_ROUND_HALF_UP); break;
     case ASSAY_ROUND_HALF_EVEN:
         shift_all(x, by, n, ASSAY_ROUND_HALF_EVEN);
         break;
@@ -104,9 +92,7 @@ static void shift_round(int64_t *x, const int64_t *by, size_t n,
     case ASSAY_ROUND_HALF_ZERO:
         shift_all(x, by, n, ASSAY_ROUND_HALF_ZERO);
         break;
-    default:
-        shift_all(x, by, n, ASSAY_ROUND_FLOOR);
-        break;
+    default: shift_all(x, by, n, ASSAY_ROUND_FLOOR); break;
     }
 }
 
@@ -121,14 +107,14 @@ INLINE int64x2_t bound_32(int64x2_t v)
     return vmovl_s32(vqmovn_s64(v));
 }
 
-#define EACH_2(expr)                                         \
-    for (size_t k = 0; k < c->n; k += 2) {                   \
-        int64x2_t v = vld1q_s64(c->i + k);                   \
-        int64x2_t a = vld1q_s64(c->a + k);                   \
-        int64x2_t b = vld1q_s64(c->b + k);                   \
-        (void)a;                                             \
-        (void)b;                                             \
-        vst1q_s64(c->i + k, expr);                           \
+#define EACH_2(expr) \
+    for (size_t k = 0; k < c->n; k += 2) { \
+        int64x2_t v = vld1q_s64(c->i + k); \
+        int64x2_t a = vld1q_s64(c->a + k); \
+        int64x2_t b = vld1q_s64(c->b + k); \
+        (void)a; \
+        (void)b; \
+        vst1q_s64(c->i + k, expr); \
     }
 
 static void multiply(int64_t *to, const int64_t *by, size_t n)
@@ -188,27 +174,19 @@ static void to_f32(struct chunk *c)
 static void int_step(const struct assay_step *s, struct chunk *c)
 {
     switch (s->kind) {
-    case ASSAY_STEP_ADD:
-        add_step(s, c);
-        break;
-    case ASSAY_STEP_SHL:
-        EACH_2(vshlq_s64(v, a))
-        break;
+    case ASSAY_STEP_ADD: add_step(s, c); break;
+    case ASSAY_STEP_SHL: EACH_2(vshlq_s64(v, a)) break;
     case ASSAY_STEP_SHR:
         shift_round(c->i, c->a, c->n, (enum assay_round)s->round);
         break;
-    case ASSAY_STEP_MUL:
-        multiply(c->i, c->a, c->n);
-        break;
+    case ASSAY_STEP_MUL: multiply(c->i, c->a, c->n); break;
     case ASSAY_STEP_SRDHM:
         EACH_2(vmovl_s32(vqrdmulh_s32(vmovn_s64(v), vmovn_s64(a))))
         break;
     case ASSAY_STEP_SDMULH:
         EACH_2(vmovl_s32(vqdmulh_s32(vmovn_s64(v), vmovn_s64(a))))
         break;
-    case ASSAY_STEP_ADD_INPUT:
-        add_input(s, c);
-        break;
+    case ASSAY_STEP_ADD_INPUT: add_input(s, c); break;
     case ASSAY_STEP_SAT: {
         int64_t top = (int64_t)((1ull << (s->bits - 1)) - 1);
         int64x2_t hi = vdupq_n_s64(top), lo = vdupq_n_s64(-top - 1);
@@ -222,12 +200,8 @@ static void int_step(const struct assay_step *s, struct chunk *c)
         EACH_2(vshlq_s64(vshlq_s64(v, up), vnegq_s64(up)))
         break;
     }
-    case ASSAY_STEP_ADD_ZP:
-        EACH_2(vaddq_s64(v, a))
-        break;
-    case ASSAY_STEP_CLAMP:
-        EACH_2(bound(v, a, b))
-        break;
+    case ASSAY_STEP_ADD_ZP: EACH_2(vaddq_s64(v, a)) break;
+    case ASSAY_STEP_CLAMP: EACH_2(bound(v, a, b)) break;
     case ASSAY_STEP_TO_F32:
         to_f32(c);
         c->kind = KIND_F32;
@@ -237,8 +211,7 @@ static void int_step(const struct assay_step *s, struct chunk *c)
             vst1q_f64(c->d + k, vcvtq_f64_s64(vld1q_s64(c->i + k)));
         c->kind = KIND_F64;
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -252,29 +225,23 @@ INLINE int64x2_t rounded(float64x2_t x, enum assay_round round)
     int64x2_t v, away;
 
     switch (round) {
-    case ASSAY_ROUND_FLOOR:
-        return bound_32(vcvtq_s64_f64(vrndmq_f64(x)));
-    case ASSAY_ROUND_CEIL:
-        return bound_32(vcvtq_s64_f64(vrndpq_f64(x)));
-    case ASSAY_ROUND_HALF_EVEN:
-        return bound_32(vcvtnq_s64_f64(x));
-    case ASSAY_ROUND_HALF_AWAY:
-        return bound_32(vcvtaq_s64_f64(x));
+    case ASSAY_ROUND_FLOOR: return bound_32(vcvtq_s64_f64(vrndmq_f64(x)));
+    case ASSAY_ROUND_CEIL: return bound_32(vcvtq_s64_f64(vrndpq_f64(x)));
+    case ASSAY_ROUND_HALF_EVEN: return bound_32(vcvtnq_s64_f64(x));
+    case ASSAY_ROUND_HALF_AWAY: return bound_32(vcvtaq_s64_f64(x));
     case ASSAY_ROUND_HALF_UP:
         up = vorrq_u64(up, vandq_u64(tie, vcgtq_f64(x, zero)));
         break;
     case ASSAY_ROUND_HALF_DOWN:
         up = vorrq_u64(up, vandq_u64(tie, vcltq_f64(x, zero)));
         break;
-    case ASSAY_ROUND_HALF_ZERO:
-        break;
+    case ASSAY_ROUND_HALF_ZERO: break;
     default: /* TRUNC, and ADD_HALF after its addition */
         return bound_32(vcvtq_s64_f64(t));
     }
     v = vcvtq_s64_f64(t);
     away = vbslq_s64(vcltq_f64(x, zero), vdupq_n_s64(-1), vdupq_n_s64(1));
-    return bound_32(
-        vaddq_s64(v, vandq_s64(away, vreinterpretq_s64_u64(up))));
+    return bound_32(vaddq_s64(v, vandq_s64(away, vreinterpretq_s64_u64(up))));
 }
 
 INLINE void round_all(struct chunk *c, enum assay_round round)
@@ -287,30 +254,14 @@ INLINE void round_all(struct chunk *c, enum assay_round round)
 static void round_step(struct chunk *c, enum assay_round round)
 {
     switch (round) {
-    case ASSAY_ROUND_FLOOR:
-        round_all(c, ASSAY_ROUND_FLOOR);
-        break;
-    case ASSAY_ROUND_CEIL:
-        round_all(c, ASSAY_ROUND_CEIL);
-        break;
-    case ASSAY_ROUND_HALF_UP:
-        round_all(c, ASSAY_ROUND_HALF_UP);
-        break;
-    case ASSAY_ROUND_HALF_EVEN:
-        round_all(c, ASSAY_ROUND_HALF_EVEN);
-        break;
-    case ASSAY_ROUND_HALF_AWAY:
-        round_all(c, ASSAY_ROUND_HALF_AWAY);
-        break;
-    case ASSAY_ROUND_HALF_DOWN:
-        round_all(c, ASSAY_ROUND_HALF_DOWN);
-        break;
-    case ASSAY_ROUND_HALF_ZERO:
-        round_all(c, ASSAY_ROUND_HALF_ZERO);
-        break;
-    default:
-        round_all(c, ASSAY_ROUND_TRUNC);
-        break;
+    case ASSAY_ROUND_FLOOR: round_all(c, ASSAY_ROUND_FLOOR); break;
+    case ASSAY_ROUND_CEIL: round_all(c, ASSAY_ROUND_CEIL); break;
+    case ASSAY_ROUND_HALF_UP: round_all(c, ASSAY_ROUND_HALF_UP); break;
+    case ASSAY_ROUND_HALF_EVEN: round_all(c, ASSAY_ROUND_HALF_EVEN); break;
+    case ASSAY_ROUND_HALF_AWAY: round_all(c, ASSAY_ROUND_HALF_AWAY); break;
+    case ASSAY_ROUND_HALF_DOWN: round_all(c, ASSAY_ROUND_HALF_DOWN); break;
+    case ASSAY_ROUND_HALF_ZERO: round_all(c, ASSAY_ROUND_HALF_ZERO); break;
+    default: round_all(c, ASSAY_ROUND_TRUNC); break;
     }
 }
 
@@ -321,13 +272,13 @@ INLINE float32x4_t operands_f32(const int64_t *a)
         vmovn_high_s64(vmovn_s64(vld1q_s64(a)), vld1q_s64(a + 2)));
 }
 
-#define EACH_F32(expr)                                       \
-    for (size_t k = 0; k < c->n; k += 4) {                   \
-        float32x4_t v = vld1q_f32(c->f + k);                 \
-        float32x4_t a = operands_f32(c->a + k);              \
-        float32x4_t b = operands_f32(c->b + k);              \
-        (void)b;                                             \
-        vst1q_f32(c->f + k, expr);                           \
+#define EACH_F32(expr) \
+    for (size_t k = 0; k < c->n; k += 4) { \
+        float32x4_t v = vld1q_f32(c->f + k); \
+        float32x4_t a = operands_f32(c->a + k); \
+        float32x4_t b = operands_f32(c->b + k); \
+        (void)b; \
+        vst1q_f32(c->f + k, expr); \
     }
 
 INLINE float32x4_t bound_f32(float32x4_t v, float32x4_t lo, float32x4_t hi)
@@ -341,21 +292,11 @@ static void f32_step(const struct assay_step *s, struct chunk *c)
     float32x4_t half = vdupq_n_f32(0.5f), minus = vdupq_n_f32(-0.5f);
 
     switch (s->kind) {
-    case ASSAY_STEP_FMUL:
-        EACH_F32(vmulq_f32(v, a))
-        break;
-    case ASSAY_STEP_FDIV:
-        EACH_F32(vdivq_f32(v, a))
-        break;
-    case ASSAY_STEP_FADD:
-        EACH_F32(vaddq_f32(v, a))
-        break;
-    case ASSAY_STEP_FFMA:
-        EACH_F32(vfmaq_f32(b, v, a))
-        break;
-    case ASSAY_STEP_FCLAMP:
-        EACH_F32(bound_f32(v, a, b))
-        break;
+    case ASSAY_STEP_FMUL: EACH_F32(vmulq_f32(v, a)) break;
+    case ASSAY_STEP_FDIV: EACH_F32(vdivq_f32(v, a)) break;
+    case ASSAY_STEP_FADD: EACH_F32(vaddq_f32(v, a)) break;
+    case ASSAY_STEP_FFMA: EACH_F32(vfmaq_f32(b, v, a)) break;
+    case ASSAY_STEP_FCLAMP: EACH_F32(bound_f32(v, a, b)) break;
     case ASSAY_STEP_FROUND:
         for (size_t k = 0; k < c->n; k += 4) {
             float32x4_t v = vld1q_f32(c->f + k);
@@ -368,19 +309,18 @@ static void f32_step(const struct assay_step *s, struct chunk *c)
         round_step(c, (enum assay_round)s->round);
         c->kind = KIND_INT;
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
-#define EACH_F64(expr)                                               \
-    for (size_t k = 0; k < c->n; k += 2) {                           \
-        float64x2_t v = vld1q_f64(c->d + k);                         \
-        float64x2_t a = vreinterpretq_f64_s64(vld1q_s64(c->a + k));  \
-        float64x2_t b = vreinterpretq_f64_s64(vld1q_s64(c->b + k));  \
-        (void)a;                                                     \
-        (void)b;                                                     \
-        vst1q_f64(c->d + k, expr);                                   \
+#define EACH_F64(expr) \
+    for (size_t k = 0; k < c->n; k += 2) { \
+        float64x2_t v = vld1q_f64(c->d + k); \
+        float64x2_t a = vreinterpretq_f64_s64(vld1q_s64(c->a + k)); \
+        float64x2_t b = vreinterpretq_f64_s64(vld1q_s64(c->b + k)); \
+        (void)a; \
+        (void)b; \
+        vst1q_f64(c->d + k, expr); \
     }
 
 INLINE float64x2_t bound_f64(float64x2_t v, float64x2_t lo, float64x2_t hi)
@@ -394,29 +334,18 @@ static void f64_step(const struct assay_step *s, struct chunk *c)
     float64x2_t half = vdupq_n_f64(0.5), minus = vdupq_n_f64(-0.5);
 
     switch (s->kind) {
-    case ASSAY_STEP_FMUL:
-        EACH_F64(vmulq_f64(v, a))
-        break;
-    case ASSAY_STEP_FDIV:
-        EACH_F64(vdivq_f64(v, a))
-        break;
-    case ASSAY_STEP_FADD:
-        EACH_F64(vaddq_f64(v, a))
-        break;
-    case ASSAY_STEP_FFMA:
-        EACH_F64(vfmaq_f64(b, v, a))
-        break;
-    case ASSAY_STEP_FCLAMP:
-        EACH_F64(bound_f64(v, a, b))
-        break;
+    case ASSAY_STEP_FMUL: EACH_F64(vmulq_f64(v, a)) break;
+    case ASSAY_STEP_FDIV: EACH_F64(vdivq_f64(v, a)) break;
+    case ASSAY_STEP_FADD: EACH_F64(vaddq_f64(v, a)) break;
+    case ASSAY_STEP_FFMA: EACH_F64(vfmaq_f64(b, v, a)) break;
+    case ASSAY_STEP_FCLAMP: EACH_F64(bound_f64(v, a, b)) break;
     case ASSAY_STEP_FROUND:
         if (s->round == ASSAY_ROUND_ADD_HALF)
             EACH_F64(vaddq_f64(v, vbslq_f64(vcltzq_f64(v), minus, half)))
         round_step(c, (enum assay_round)s->round);
         c->kind = KIND_INT;
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -489,8 +418,7 @@ void assay_program_vector(const struct assay_program *p,
     for (size_t at = 0; at < block->n; at += CHUNK) {
         size_t n = block->n - at < CHUNK ? block->n - at : CHUNK;
 
-        load(&c, block->v + at, n,
-             block->second ? block->second + at : NULL,
+        load(&c, block->v + at, n, block->second ? block->second + at : NULL,
              is_float_step(&p->steps[0]) ? KIND_F32 : KIND_INT);
         for (uint32_t i = 0; i < p->n_steps; i++) {
             const struct assay_step *s = &p->steps[i];

@@ -65,8 +65,7 @@ static void look_up(const uint8_t *table, const uint8_t *x, uint8_t *y,
         y[k] = table[x[k]];
 }
 
-static void run_table(const struct assay_unary *p, const uint8_t *x,
-                      uint8_t *y)
+static void run_table(const struct assay_unary *p, const uint8_t *x, uint8_t *y)
 {
     size_t size = assay_dtype_size(p->y_dtype);
     uint64_t words[256];

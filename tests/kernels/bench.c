@@ -47,8 +47,7 @@ static void bench_shape(struct kc *k, const struct kc_shape *s, bool *first)
         depthwise ? k->table.dwconv2d_x8w8 : k->table.conv2d_x8w8;
     struct assay_conv2d p = kc_shape_params(s);
     size_t oc = (size_t)p.oc;
-    size_t n_w = oc * (size_t)p.kh * (size_t)p.kw *
-                 (size_t)(p.c / p.groups);
+    size_t n_w = oc * (size_t)p.kh * (size_t)p.kw * (size_t)(p.c / p.groups);
     double macs = (double)p.oh * p.ow * (double)n_w;
     int8_t *w = kc_alloc(n_w);
     int32_t *zero = kc_alloc(oc * sizeof(*zero));

@@ -31,14 +31,10 @@ static int32_t draw_zero(struct kc *k, enum assay_dtype t)
     int64_t lo = limit_lo(t), hi = limit_hi(t);
 
     switch (kc_range(k, 0, 5)) {
-    case 0:
-        return (int32_t)lo;
-    case 1:
-        return (int32_t)hi;
-    case 2:
-        return 0;
-    default:
-        return (int32_t)kc_range(k, lo, hi);
+    case 0: return (int32_t)lo;
+    case 1: return (int32_t)hi;
+    case 2: return 0;
+    default: return (int32_t)kc_range(k, lo, hi);
     }
 }
 
@@ -47,8 +43,8 @@ static void fill_case(struct kc *k, struct conv_case *c)
 {
     struct assay_conv2d *p = &c->p;
     size_t oc = (size_t)p->oc, symmetric = (size_t)kc_chance(k, 60);
-    size_t n_w = oc * (size_t)p->kh * (size_t)p->kw *
-                 (size_t)(p->c / p->groups);
+    size_t n_w =
+        oc * (size_t)p->kh * (size_t)p->kw * (size_t)(p->c / p->groups);
     size_t n_x = (size_t)p->n * (size_t)p->h * (size_t)p->w * (size_t)p->c;
     size_t x_size = assay_dtype_size(p->x_dtype);
     int8_t *w = c->weights = kc_alloc(n_w);
@@ -70,9 +66,8 @@ static void fill_case(struct kc *k, struct conv_case *c)
             c->bias[i] = kc_chance(k, 50) ? INT32_MAX : INT32_MIN;
     }
     p->x_zero = p->x_dtype == ASSAY_S16 ? 0 : draw_zero(k, p->x_dtype);
-    c->x = kc_buf_new(n_x * x_size, x_size == 1
-                                        ? (size_t)kc_range(k, 0, 15)
-                                        : 0);
+    c->x =
+        kc_buf_new(n_x * x_size, x_size == 1 ? (size_t)kc_range(k, 0, 15) : 0);
     kc_fill(k, p->x_dtype, c->x.data, n_x);
     p->weights = w;
     p->w_zero = c->w_zero;
@@ -85,8 +80,7 @@ static void program_case(struct kc *k, struct conv_case *c, unsigned which)
     struct assay_conv2d *p = &c->p;
     static const enum assay_dtype outs[] = {ASSAY_S8, ASSAY_U8, ASSAY_S16,
                                             ASSAY_F32, ASSAY_S32};
-    size_t n_y = (size_t)p->n * (size_t)p->oh * (size_t)p->ow *
-                 (size_t)p->oc;
+    size_t n_y = (size_t)p->n * (size_t)p->oh * (size_t)p->ow * (size_t)p->oc;
     bool with_input = false;
 
     p->y_dtype = outs[kc_chance(k, 90) ? kc_range(k, 0, 1) : 2];
@@ -101,8 +95,7 @@ static void program_case(struct kc *k, struct conv_case *c, unsigned which)
                   &p->y_dtype);
         with_input = which == 18;
     } else {
-        int64_t bound = p->x_dtype == ASSAY_S16 ? (int64_t)1 << 44
-                                                : INT32_MAX;
+        int64_t bound = p->x_dtype == ASSAY_S16 ? (int64_t)1 << 44 : INT32_MAX;
 
         p->y_dtype = outs[kc_range(k, 0, 4)];
         with_input = kc_chance(k, 30);
@@ -128,9 +121,9 @@ static void program_case(struct kc *k, struct conv_case *c, unsigned which)
              "n%d %dx%dx%d -> %dx%dx%d k%dx%d s%d,%d d%d,%d p%d,%d g%d "
              "x%d w%d y%d xz%d %s",
              p->n, p->h, p->w, p->c, p->oh, p->ow, p->oc, p->kh, p->kw,
-             p->stride_h, p->stride_w, p->dilation_h, p->dilation_w,
-             p->pad_top, p->pad_left, p->groups, p->x_dtype, p->w_dtype,
-             p->y_dtype, p->x_zero, c->program.name);
+             p->stride_h, p->stride_w, p->dilation_h, p->dilation_w, p->pad_top,
+             p->pad_left, p->groups, p->x_dtype, p->w_dtype, p->y_dtype,
+             p->x_zero, c->program.name);
 }
 
 static void free_case(struct conv_case *c)
@@ -149,9 +142,8 @@ static bool run_kernel(struct kc *k, const struct conv_case *c,
                        struct kc_buf *y)
 {
     const struct assay_conv2d *p = &c->p;
-    size_t mis = assay_dtype_size(p->y_dtype) == 1
-                     ? (size_t)kc_range(k, 0, 15)
-                     : 0;
+    size_t mis =
+        assay_dtype_size(p->y_dtype) == 1 ? (size_t)kc_range(k, 0, 15) : 0;
     struct kc_buf packed = kc_buf_new(kernel->packed_size(p), 0);
     struct kc_buf scratch = kc_buf_new(kernel->scratch_size(p), 0);
     bool ok;
@@ -184,8 +176,7 @@ static void judge_case(struct kc *k, const struct conv_case *c,
         struct kc_buf direct = kc_buf_new(c->y_bytes, 0);
 
         kc_naive_conv2d(p, c->x.data, direct.data);
-        kc_judge(k, ref->name, p->y_dtype, direct.data, expected.data,
-                 c->dims);
+        kc_judge(k, ref->name, p->y_dtype, direct.data, expected.data, c->dims);
         kc_buf_free(&direct);
     }
     for (int i = ASSAY_ISA_REF + 1; i < ASSAY_ISA_COUNT; i++) {
@@ -239,8 +230,7 @@ static void draw_shape(struct kc *k, struct assay_conv2d *p, bool depthwise)
     p->groups = 1;
     if (depthwise) {
         p->groups = p->c;
-        p->oc = kc_chance(k, 80) ? p->c
-                                 : p->c * (int32_t)kc_range(k, 2, 3);
+        p->oc = kc_chance(k, 80) ? p->c : p->c * (int32_t)kc_range(k, 2, 3);
     } else if (kc_chance(k, 15)) {
         p->groups = (int32_t)kc_range(k, 2, 4);
         p->c = p->groups * (int32_t)kc_range(k, 1, 9);
@@ -275,9 +265,7 @@ static void one_case(struct kc *k, const char *check, int64_t i,
         tail_shape(&c.p, i, depthwise);
     else
         draw_shape(k, &c.p, depthwise);
-    c.p.x_dtype = wide                ? ASSAY_S16
-                  : kc_chance(k, 50) ? ASSAY_S8
-                                     : ASSAY_U8;
+    c.p.x_dtype = wide ? ASSAY_S16 : kc_chance(k, 50) ? ASSAY_S8 : ASSAY_U8;
     c.p.w_dtype = kc_chance(k, 65) ? ASSAY_S8 : ASSAY_U8;
     fill_case(k, &c);
     program_case(k, &c, (unsigned)kc_range(k, 0, KC_POLICIES));
@@ -325,8 +313,8 @@ static void network_shapes(struct kc *k)
     }
     for (int64_t i = 0; kc_next_shape(f, &s); i++) {
         bool depthwise = s.groups == s.c && s.groups > 1;
-        int64_t macs = (int64_t)s.oh * s.ow * s.oc * s.kh * s.kw *
-                       (s.c / s.groups);
+        int64_t macs =
+            (int64_t)s.oh * s.ow * s.oc * s.kh * s.kw * (s.c / s.groups);
         struct conv_case c;
 
         if (macs > 1200000 && !k->opt.long_run)
@@ -358,8 +346,7 @@ void kc_check_conv2d(struct kc *k)
                  true);
     for (int64_t i = 0; i < n; i++) {
         one_case(k, "conv2d", i, k->table.conv2d_x8w8, false, false, false);
-        one_case(k, "dwconv2d", i, k->table.dwconv2d_x8w8, true, false,
-                 false);
+        one_case(k, "dwconv2d", i, k->table.dwconv2d_x8w8, true, false, false);
         if (i % 6 == 0)
             one_case(k, "conv2d_x16", i, k->table.conv2d_x16w8, false, true,
                      false);

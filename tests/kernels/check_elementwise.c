@@ -14,8 +14,7 @@ static int64_t bound_of(enum assay_dtype t)
     return t == ASSAY_S32 ? INT32_MAX : t == ASSAY_S16 ? 32768 : 256;
 }
 
-static union assay_value load_one(enum assay_dtype t, const void *x,
-                                  size_t at)
+static union assay_value load_one(enum assay_dtype t, const void *x, size_t at)
 {
     union assay_value v = {.i = 0};
 
@@ -158,8 +157,8 @@ static void float_form(struct kc *k, struct binary_case *c, unsigned form)
     } else { /* a product or sum of integers, zero point inside */
         c->p.combine = (enum assay_combine)kc_range(k, ASSAY_COMBINE_ADD,
                                                     ASSAY_COMBINE_MUL);
-        kc_step(&c->out, (struct assay_step){.kind = ASSAY_STEP_TO_F32},
-                NULL, NULL);
+        kc_step(&c->out, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL,
+                NULL);
         kc_float_step(&c->out, ASSAY_STEP_FMUL, rb / 64.0f, 0);
         kc_float_step(&c->out, ASSAY_STEP_FADD, (float)zp, 0);
     }
@@ -172,8 +171,7 @@ static void float_form(struct kc *k, struct binary_case *c, unsigned form)
         int64_t a = (int64_t)lo, b = a + 255;
 
         kc_int_step(&c->out, ASSAY_STEP_ADD_ZP, kc_range(k, -255, 255));
-        kc_step(&c->out, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &a,
-                &b);
+        kc_step(&c->out, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &a, &b);
     }
 }
 
@@ -195,11 +193,11 @@ static void integer_form(struct kc *k, struct binary_case *c, bool any)
         kc_int_step(&c->a, ASSAY_STEP_MUL, kc_range(k, 1, 1 << 21));
         kc_int_step(&c->b, ASSAY_STEP_MUL, kc_range(k, 1, 1 << 21));
     }
-    c->p.combine = (enum assay_combine)kc_range(k, ASSAY_COMBINE_ADD,
-                                                ASSAY_COMBINE_SUB);
+    c->p.combine =
+        (enum assay_combine)kc_range(k, ASSAY_COMBINE_ADD, ASSAY_COMBINE_SUB);
     if (any) {
-        kc_random_program(k, &c->out, last, false, -70000, 70000,
-                          c->p.y_dtype, false);
+        kc_random_program(k, &c->out, last, false, -70000, 70000, c->p.y_dtype,
+                          false);
         return;
     }
     kc_program_begin(&c->out, 1);
@@ -245,35 +243,19 @@ static void naive_binary(const struct binary_case *c, void *y)
             at_a += rest % p->dims[d] * p->a_strides[d];
             at_b += rest % p->dims[d] * p->b_strides[d];
         }
-        a = kc_naive_program(p->pa, load_one(p->a_dtype, c->xa.data,
-                                             (size_t)at_a), i % last, 0);
-        b = kc_naive_program(p->pb, load_one(p->b_dtype, c->xb.data,
-                                             (size_t)at_b), i % last, 0);
+        a = kc_naive_program(
+            p->pa, load_one(p->a_dtype, c->xa.data, (size_t)at_a), i % last, 0);
+        b = kc_naive_program(
+            p->pb, load_one(p->b_dtype, c->xb.data, (size_t)at_b), i % last, 0);
         switch (p->combine) {
-        case ASSAY_COMBINE_ADD:
-            a.i += b.i;
-            break;
-        case ASSAY_COMBINE_SUB:
-            a.i -= b.i;
-            break;
-        case ASSAY_COMBINE_MUL:
-            a.i *= b.i;
-            break;
-        case ASSAY_COMBINE_FADD:
-            a.f += b.f;
-            break;
-        case ASSAY_COMBINE_FSUB:
-            a.f -= b.f;
-            break;
-        case ASSAY_COMBINE_FMUL:
-            a.f *= b.f;
-            break;
-        case ASSAY_COMBINE_FDIV:
-            a.f /= b.f;
-            break;
-        case ASSAY_COMBINE_FFMA:
-            a.f = fmaf(b.f, p->k, a.f);
-            break;
+        case ASSAY_COMBINE_ADD: a.i += b.i; break;
+        case ASSAY_COMBINE_SUB: a.i -= b.i; break;
+        case ASSAY_COMBINE_MUL: a.i *= b.i; break;
+        case ASSAY_COMBINE_FADD: a.f += b.f; break;
+        case ASSAY_COMBINE_FSUB: a.f -= b.f; break;
+        case ASSAY_COMBINE_FMUL: a.f *= b.f; break;
+        case ASSAY_COMBINE_FDIV: a.f /= b.f; break;
+        case ASSAY_COMBINE_FFMA: a.f = fmaf(b.f, p->k, a.f); break;
         }
         store_one(p->y_dtype, y, i, kc_naive_program(p->out, a, i % last, 0));
     }

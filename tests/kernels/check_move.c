@@ -37,8 +37,7 @@ static int64_t table_element(const struct assay_softmax *p, const void *x,
 
 static void table_case(struct kc *k, int64_t index)
 {
-    const struct assay_softmax_kernel *ref =
-        k->table.softmax[ASSAY_ISA_REF];
+    const struct assay_softmax_kernel *ref = k->table.softmax[ASSAY_ISA_REF];
     uint8_t x[MOST], y[MOST], expected[MOST];
     uint32_t table[256];
     struct assay_softmax p = {.kind = ASSAY_SOFTMAX_TABLE, .table = table};
@@ -56,8 +55,7 @@ static void table_case(struct kc *k, int64_t index)
         memcpy(&table[i], &f, sizeof(f));
     }
     kc_fill(k, p.x_dtype, x, (size_t)(p.rows * p.cols));
-    snprintf(k->text, sizeof(k->text), "table %dx%d", (int)p.rows,
-             (int)p.cols);
+    snprintf(k->text, sizeof(k->text), "table %dx%d", (int)p.rows, (int)p.cols);
     ref->run(&p, x, y);
     for (size_t i = 0; i < (size_t)(p.rows * p.cols); i++)
         expected[i] = (uint8_t)table_element(&p, x, i / (size_t)p.cols,
@@ -69,12 +67,10 @@ static void table_case(struct kc *k, int64_t index)
 /* Floats: within 1e-5 of the double result, and judged as a whole. */
 static void float_case(struct kc *k, int64_t index)
 {
-    const struct assay_softmax_kernel *ref =
-        k->table.softmax[ASSAY_ISA_REF];
+    const struct assay_softmax_kernel *ref = k->table.softmax[ASSAY_ISA_REF];
     float x[MOST / 16], y[MOST / 16];
-    struct assay_softmax p = {.kind = ASSAY_SOFTMAX_F32,
-                              .x_dtype = ASSAY_F32,
-                              .y_dtype = ASSAY_F32};
+    struct assay_softmax p = {
+        .kind = ASSAY_SOFTMAX_F32, .x_dtype = ASSAY_F32, .y_dtype = ASSAY_F32};
     uint8_t bad = 0, none = 0;
 
     if (!kc_case(k, "softmax_float", index) || !kc_wants(k, ref->name))
@@ -83,8 +79,7 @@ static void float_case(struct kc *k, int64_t index)
     p.cols = kc_range(k, 1, 40);
     for (int64_t i = 0; i < p.rows * p.cols; i++)
         x[i] = (float)kc_range(k, -30000, 30000) / 1000.0f;
-    snprintf(k->text, sizeof(k->text), "float %dx%d", (int)p.rows,
-             (int)p.cols);
+    snprintf(k->text, sizeof(k->text), "float %dx%d", (int)p.rows, (int)p.cols);
     ref->run(&p, x, y);
     for (int64_t r = 0; r < p.rows; r++) {
         double sum = 0, max = -1e9;

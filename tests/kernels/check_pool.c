@@ -12,12 +12,10 @@ static void average_program(struct kc *k, struct kc_program *to, bool floats,
 
     kc_program_begin(to, 1);
     if (!floats)
-        kc_step(to, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL,
-                NULL);
-    kc_float_step(to, ASSAY_STEP_FMUL,
-                  kc_chance(k, 40) ? 0.25f
-                                   : (float)kc_range(k, 1, 3000) / 9000.0f,
-                  0);
+        kc_step(to, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL, NULL);
+    kc_float_step(
+        to, ASSAY_STEP_FMUL,
+        kc_chance(k, 40) ? 0.25f : (float)kc_range(k, 1, 3000) / 9000.0f, 0);
     kc_float_step(to, ASSAY_STEP_FCLAMP, lo, lo + 255.0f);
     kc_step(to,
             (struct assay_step){.kind = ASSAY_STEP_FROUND,
@@ -110,8 +108,7 @@ static void pool_case(struct kc *k, int64_t index)
     p.x_zero = (int32_t)kc_range(k, p.x_dtype == ASSAY_S8 ? -128 : 0, 127);
     kc_program_begin(&cell, 1);
     kc_int_step(&cell, ASSAY_STEP_ADD, -(int64_t)p.x_zero);
-    kc_step(&cell, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL,
-            NULL);
+    kc_step(&cell, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL, NULL);
     kc_float_step(&cell, ASSAY_STEP_FMUL, 0.037f, 0);
     if (p.kind == ASSAY_POOL_MAX)
         kc_program_begin(&out, 1);

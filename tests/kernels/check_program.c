@@ -15,19 +15,14 @@ static void draw_values(struct kc *k, union assay_value *v, size_t n,
         int64_t x = kc_range(k, lo, hi);
 
         switch (kc_range(k, 0, 4)) {
-        case 0:
-            x = kc_range(k, -5, 5);
-            break;
+        case 0: x = kc_range(k, -5, 5); break;
         case 1: /* ties and their neighbours */
             x = (int64_t)1 << kc_range(k, 0, 62);
             x = (kc_chance(k, 50) ? x : -x) + kc_range(k, -1, 1);
             x += kc_chance(k, 30) ? x / 2 : 0;
             break;
-        case 2:
-            x = kc_chance(k, 50) ? lo : hi;
-            break;
-        default:
-            break;
+        case 2: x = kc_chance(k, 50) ? lo : hi; break;
+        default: break;
         }
         x = x < lo ? lo : x > hi ? hi : x;
         if (floats)

@@ -45,34 +45,23 @@ void *kc_alloc(size_t n)
 static int64_t smallest(enum assay_dtype t)
 {
     switch (t) {
-    case ASSAY_S8:
-        return INT8_MIN;
-    case ASSAY_S16:
-        return INT16_MIN;
-    case ASSAY_S32:
-        return INT32_MIN;
-    case ASSAY_S64:
-        return INT64_MIN;
-    default:
-        return 0;
+    case ASSAY_S8: return INT8_MIN;
+    case ASSAY_S16: return INT16_MIN;
+    case ASSAY_S32: return INT32_MIN;
+    case ASSAY_S64: return INT64_MIN;
+    default: return 0;
     }
 }
 
 static int64_t largest(enum assay_dtype t)
 {
     switch (t) {
-    case ASSAY_S8:
-        return INT8_MAX;
-    case ASSAY_U8:
-        return UINT8_MAX;
-    case ASSAY_S16:
-        return INT16_MAX;
-    case ASSAY_U16:
-        return UINT16_MAX;
-    case ASSAY_S64:
-        return INT64_MAX;
-    default:
-        return INT32_MAX;
+    case ASSAY_S8: return INT8_MAX;
+    case ASSAY_U8: return UINT8_MAX;
+    case ASSAY_S16: return INT16_MAX;
+    case ASSAY_U16: return UINT16_MAX;
+    case ASSAY_S64: return INT64_MAX;
+    default: return INT32_MAX;
     }
 }
 
@@ -94,23 +83,14 @@ void kc_fill(struct kc *k, enum assay_dtype t, void *to, size_t n)
         int64_t v = kc_range(k, lo, hi);
 
         switch (pattern) {
-        case 0:
-            v = lo;
-            break;
-        case 1:
-            v = hi;
-            break;
-        case 2:
-            v = i & 1 ? lo : hi;
-            break;
-        case 3:
-            v = kc_chance(k, 50) ? lo : hi;
-            break;
+        case 0: v = lo; break;
+        case 1: v = hi; break;
+        case 2: v = i & 1 ? lo : hi; break;
+        case 3: v = kc_chance(k, 50) ? lo : hi; break;
         case 4: /* small ones: zeros, ties, cancellation */
             v = kc_range(k, lo < -3 ? -3 : lo, 3);
             break;
-        default:
-            break;
+        default: break;
         }
         put(t, to, i, v);
     }

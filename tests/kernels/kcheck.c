@@ -70,8 +70,19 @@ static uint64_t number(const char *text, const char *option)
     return v;
 }
 
-enum { O_SEED = 1, O_FUNCTION, O_CHECK, O_CASE, O_MASK, O_SHAPES, O_LONG,
-       O_LIST, O_BENCH, O_JSON, O_HELP };
+enum {
+    O_SEED = 1,
+    O_FUNCTION,
+    O_CHECK,
+    O_CASE,
+    O_MASK,
+    O_SHAPES,
+    O_LONG,
+    O_LIST,
+    O_BENCH,
+    O_JSON,
+    O_HELP
+};
 
 static void parse(struct kc_options *o, int argc, char **argv)
 {
@@ -93,44 +104,23 @@ static void parse(struct kc_options *o, int argc, char **argv)
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (c) {
-        case O_SEED:
-            o->seed = number(optarg, "--seed");
-            break;
-        case O_FUNCTION:
-            o->function = optarg;
-            break;
-        case O_CHECK:
-            o->only_check = optarg;
-            break;
-        case O_CASE:
-            o->only_case = (int64_t)number(optarg, "--case");
-            break;
+        case O_SEED: o->seed = number(optarg, "--seed"); break;
+        case O_FUNCTION: o->function = optarg; break;
+        case O_CHECK: o->only_check = optarg; break;
+        case O_CASE: o->only_case = (int64_t)number(optarg, "--case"); break;
         case O_MASK:
             if (assay_cpu_parse_mask(optarg, &o->mask) != 0) {
                 fprintf(stderr, "kcheck: unknown --cpumask '%s'\n", optarg);
                 exit(2);
             }
             break;
-        case O_SHAPES:
-            o->shapes = optarg;
-            break;
-        case O_LONG:
-            o->long_run = true;
-            break;
-        case O_LIST:
-            o->list = true;
-            break;
-        case O_BENCH:
-            o->bench = true;
-            break;
-        case O_JSON:
-            o->json = true;
-            break;
-        case O_HELP:
-            fputs(HELP, stdout);
-            exit(0);
-        default:
-            exit(2);
+        case O_SHAPES: o->shapes = optarg; break;
+        case O_LONG: o->long_run = true; break;
+        case O_LIST: o->list = true; break;
+        case O_BENCH: o->bench = true; break;
+        case O_JSON: o->json = true; break;
+        case O_HELP: fputs(HELP, stdout); exit(0);
+        default: exit(2);
         }
     }
     if (optind < argc) {
@@ -208,8 +198,7 @@ static int summary(const struct kc *k)
             printf("FAIL %-28s was never compared\n", s->name);
         } else if (n) {
             printf("%s %-28s %" PRIu64 " equal, %" PRIu64 " different\n",
-                   s->failed ? "FAIL" : "ok  ", s->name, s->passed,
-                   s->failed);
+                   s->failed ? "FAIL" : "ok  ", s->name, s->passed, s->failed);
         }
     }
     if (passed + failed == 0) {

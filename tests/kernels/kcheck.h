@@ -16,9 +16,9 @@
 
 struct kc_options {
     uint64_t seed;
-    const char *function; /* glob over kernel names, or NULL */
-    const char *shapes;   /* file of network shapes, or NULL */
-    int64_t only_case;    /* -1: all */
+    const char *function;   /* glob over kernel names, or NULL */
+    const char *shapes;     /* file of network shapes, or NULL */
+    int64_t only_case;      /* -1: all */
     const char *only_check; /* NULL: all */
     uint32_t mask;
     bool long_run, bench, json, list;
@@ -42,7 +42,7 @@ struct kc {
     uint64_t rng[2];
     const char *check; /* the case that runs */
     int64_t case_index;
-    char text[256]; /* what it is, for messages */
+    char text[256];   /* what it is, for messages */
     uint64_t printed; /* failures told in full */
 };
 

@@ -31,18 +31,13 @@ static int64_t shr(int64_t x, int64_t n, unsigned round)
         return (int64_t)(twice > by ? up : down);
     switch (round) {
     case ASSAY_ROUND_FLOOR:
-    case ASSAY_ROUND_HALF_DOWN:
-        return (int64_t)down;
+    case ASSAY_ROUND_HALF_DOWN: return (int64_t)down;
     case ASSAY_ROUND_CEIL:
-    case ASSAY_ROUND_HALF_UP:
-        return (int64_t)up;
+    case ASSAY_ROUND_HALF_UP: return (int64_t)up;
     case ASSAY_ROUND_TRUNC:
-    case ASSAY_ROUND_HALF_ZERO:
-        return (int64_t)(x < 0 ? up : down);
-    case ASSAY_ROUND_HALF_AWAY:
-        return (int64_t)(x < 0 ? down : up);
-    default: /* HALF_EVEN */
-        return (int64_t)(down % 2 == 0 ? down : up);
+    case ASSAY_ROUND_HALF_ZERO: return (int64_t)(x < 0 ? up : down);
+    case ASSAY_ROUND_HALF_AWAY: return (int64_t)(x < 0 ? down : up);
+    default: /* HALF_EVEN */ return (int64_t)(down % 2 == 0 ? down : up);
     }
 }
 
@@ -69,30 +64,16 @@ static int64_t round_double(double x, unsigned round)
     long double v = (long double)x, r;
 
     switch (round) {
-    case ASSAY_ROUND_FLOOR:
-        r = floorl(v);
-        break;
-    case ASSAY_ROUND_CEIL:
-        r = ceill(v);
-        break;
-    case ASSAY_ROUND_HALF_UP:
-        r = floorl(v + 0.5L);
-        break;
-    case ASSAY_ROUND_HALF_DOWN:
-        r = ceill(v - 0.5L);
-        break;
-    case ASSAY_ROUND_HALF_EVEN:
-        r = rintl(v);
-        break;
-    case ASSAY_ROUND_HALF_AWAY:
-        r = roundl(v);
-        break;
+    case ASSAY_ROUND_FLOOR: r = floorl(v); break;
+    case ASSAY_ROUND_CEIL: r = ceill(v); break;
+    case ASSAY_ROUND_HALF_UP: r = floorl(v + 0.5L); break;
+    case ASSAY_ROUND_HALF_DOWN: r = ceill(v - 0.5L); break;
+    case ASSAY_ROUND_HALF_EVEN: r = rintl(v); break;
+    case ASSAY_ROUND_HALF_AWAY: r = roundl(v); break;
     case ASSAY_ROUND_HALF_ZERO:
         r = v > 0 ? ceill(v - 0.5L) : floorl(v + 0.5L);
         break;
-    default:
-        r = truncl(v);
-        break;
+    default: r = truncl(v); break;
     }
     if (r != r)
         return 0;
@@ -128,16 +109,12 @@ static int64_t int_step(const struct assay_step *s, int64_t v, int64_t a,
         if (s->add_mode == ASSAY_ADD_WRAP32)
             return wrap(sum, 32);
         return s->add_mode == ASSAY_ADD_SAT32 ? sat32(sum) : (int64_t)sum;
-    case ASSAY_STEP_SHL:
-        return (int64_t)((wide)v * ((wide)1 << a));
-    case ASSAY_STEP_SHR:
-        return shr(v, a, s->round);
-    case ASSAY_STEP_MUL:
-        return (int64_t)product;
+    case ASSAY_STEP_SHL: return (int64_t)((wide)v * ((wide)1 << a));
+    case ASSAY_STEP_SHR: return shr(v, a, s->round);
+    case ASSAY_STEP_MUL: return (int64_t)product;
     case ASSAY_STEP_SRDHM:
         return sat32(floor_div(product + ((wide)1 << 30), (wide)1 << 31));
-    case ASSAY_STEP_SDMULH:
-        return sat32(floor_div(product, (wide)1 << 31));
+    case ASSAY_STEP_SDMULH: return sat32(floor_div(product, (wide)1 << 31));
     case ASSAY_STEP_ADD_INPUT:
         return (int64_t)((wide)v + (wide)shr(second, a, s->round) * b);
     case ASSAY_STEP_SAT: {
@@ -145,12 +122,9 @@ static int64_t int_step(const struct assay_step *s, int64_t v, int64_t a,
 
         return (int64_t)limit(v, -top, top - 1);
     }
-    case ASSAY_STEP_WRAP:
-        return wrap(v, s->bits);
-    case ASSAY_STEP_ADD_ZP:
-        return (int64_t)sum;
-    default: /* CLAMP */
-        return v < a ? (a < b ? a : b) : v < b ? v : b;
+    case ASSAY_STEP_WRAP: return wrap(v, s->bits);
+    case ASSAY_STEP_ADD_ZP: return (int64_t)sum;
+    default: /* CLAMP */ return v < a ? (a < b ? a : b) : v < b ? v : b;
     }
 }
 
@@ -160,18 +134,10 @@ static union assay_value f32_step(const struct assay_step *s, float v, float a,
     union assay_value r = {.i = 0};
 
     switch (s->kind) {
-    case ASSAY_STEP_FMUL:
-        r.f = v * a;
-        break;
-    case ASSAY_STEP_FDIV:
-        r.f = v / a;
-        break;
-    case ASSAY_STEP_FADD:
-        r.f = v + a;
-        break;
-    case ASSAY_STEP_FFMA:
-        r.f = fmaf(v, a, b);
-        break;
+    case ASSAY_STEP_FMUL: r.f = v * a; break;
+    case ASSAY_STEP_FDIV: r.f = v / a; break;
+    case ASSAY_STEP_FADD: r.f = v + a; break;
+    case ASSAY_STEP_FFMA: r.f = fmaf(v, a, b); break;
     case ASSAY_STEP_FCLAMP:
         r.f = v > a ? v : a; /* as docs/numerics.md, for -0 and NaN */
         r.f = r.f < b ? r.f : b;
@@ -191,18 +157,10 @@ static union assay_value f64_step(const struct assay_step *s, double v,
     union assay_value r = {.i = 0};
 
     switch (s->kind) {
-    case ASSAY_STEP_FMUL:
-        r.d = v * a;
-        break;
-    case ASSAY_STEP_FDIV:
-        r.d = v / a;
-        break;
-    case ASSAY_STEP_FADD:
-        r.d = v + a;
-        break;
-    case ASSAY_STEP_FFMA:
-        r.d = fma(v, a, b);
-        break;
+    case ASSAY_STEP_FMUL: r.d = v * a; break;
+    case ASSAY_STEP_FDIV: r.d = v / a; break;
+    case ASSAY_STEP_FADD: r.d = v + a; break;
+    case ASSAY_STEP_FFMA: r.d = fma(v, a, b); break;
     case ASSAY_STEP_FCLAMP:
         r.d = v > a ? v : a;
         r.d = r.d < b ? r.d : b;
@@ -247,18 +205,12 @@ union assay_value kc_naive_program(const struct assay_program *p,
 int64_t kc_element(enum assay_dtype dtype, const void *x, size_t at)
 {
     switch (dtype) {
-    case ASSAY_S8:
-        return ((const int8_t *)x)[at];
-    case ASSAY_U8:
-        return ((const uint8_t *)x)[at];
-    case ASSAY_S16:
-        return ((const int16_t *)x)[at];
-    case ASSAY_U16:
-        return ((const uint16_t *)x)[at];
-    case ASSAY_S32:
-        return ((const int32_t *)x)[at];
-    default:
-        return ((const int64_t *)x)[at];
+    case ASSAY_S8: return ((const int8_t *)x)[at];
+    case ASSAY_U8: return ((const uint8_t *)x)[at];
+    case ASSAY_S16: return ((const int16_t *)x)[at];
+    case ASSAY_U16: return ((const uint16_t *)x)[at];
+    case ASSAY_S32: return ((const int32_t *)x)[at];
+    default: return ((const int64_t *)x)[at];
     }
 }
 
@@ -299,13 +251,13 @@ void kc_naive_conv2d(const struct assay_conv2d *p, const void *x, void *y)
                 for (int64_t o = 0; o < p->oc; o++, at++) {
                     union assay_value v = {
                         .i = wrap(conv_sum(p, x, n, oy, ox, o), bits)};
-                    int64_t e = p->second ? kc_element(p->second_dtype,
-                                                       p->second, at)
-                                          : 0;
+                    int64_t e = p->second
+                                    ? kc_element(p->second_dtype, p->second, at)
+                                    : 0;
 
                     v = kc_naive_program(p->program, v, (size_t)o, e);
-                    assay_store_values(p->y_dtype, (uint8_t *)y + at * size,
-                                       &v, 1);
+                    assay_store_values(p->y_dtype, (uint8_t *)y + at * size, &v,
+                                       1);
                 }
 }
 
@@ -334,8 +286,7 @@ static union assay_value pool_value(const struct assay_pool *p, const void *x,
 
             if (!pool_cell(p, n,
                            oy * p->stride_h - p->pad_top + ky * p->dilation_h,
-                           ox * p->stride_w - p->pad_left +
-                               kx * p->dilation_w,
+                           ox * p->stride_w - p->pad_left + kx * p->dilation_w,
                            c, &at))
                 continue;
             v.i = kc_element(p->x_dtype, x, at);
@@ -367,7 +318,7 @@ void kc_naive_pool(const struct assay_pool *p, const void *x, void *y)
 
                     if (p->out)
                         v = kc_naive_program(p->out, v, (size_t)c, 0);
-                    assay_store_values(p->y_dtype, (uint8_t *)y + at * size,
-                                       &v, 1);
+                    assay_store_values(p->y_dtype, (uint8_t *)y + at * size, &v,
+                                       1);
                 }
 }

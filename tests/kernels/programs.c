@@ -40,8 +40,7 @@ static int64_t f64_bits(double d)
     return i;
 }
 
-static const int64_t *keep(struct kc_program *to, const int64_t *from,
-                           size_t n)
+static const int64_t *keep(struct kc_program *to, const int64_t *from, size_t n)
 {
     int64_t *at = to->memory + to->used;
 
@@ -83,10 +82,10 @@ static void bits_step(struct kc_program *to, unsigned kind, unsigned bits)
 
 static void round_step(struct kc_program *to, unsigned round)
 {
-    kc_step(to,
-            (struct assay_step){.kind = ASSAY_STEP_FROUND,
-                                .round = (uint8_t)round},
-            NULL, NULL);
+    kc_step(
+        to,
+        (struct assay_step){.kind = ASSAY_STEP_FROUND, .round = (uint8_t)round},
+        NULL, NULL);
 }
 
 void kc_float_step(struct kc_program *to, unsigned kind, float a, float b)
@@ -110,8 +109,7 @@ struct operands {
     int64_t zp, lo, hi;
 };
 
-static void draw(struct kc *k, struct operands *o, size_t n,
-                 enum assay_dtype y)
+static void draw(struct kc *k, struct operands *o, size_t n, enum assay_dtype y)
 {
     bool tie = kc_chance(k, 40);
     int64_t centre = kc_range(k, -20, 2);
@@ -188,9 +186,8 @@ static void product_policy(struct kc_program *to, const struct operands *o,
     kc_step(to, (struct assay_step){.kind = ASSAY_STEP_MUL, .n = o->n}, o->m,
             NULL);
     kc_step(to,
-            (struct assay_step){.kind = ASSAY_STEP_SHR,
-                                .round = (uint8_t)round,
-                                .n = o->n},
+            (struct assay_step){
+                .kind = ASSAY_STEP_SHR, .round = (uint8_t)round, .n = o->n},
             right, NULL);
     kc_int_step(to, ASSAY_STEP_ADD_ZP, o->zp);
     clamp_step(to, o->lo, o->hi);
@@ -213,8 +210,8 @@ static void float_policy(struct kc_program *to, const struct operands *o,
     for (uint32_t i = 0; i < o->n; i++)
         scale[i] = kc_f32_bits((float)real_scale(o, i));
     kc_step(to, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL, NULL);
-    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_FMUL, .n = o->n},
-            scale, NULL);
+    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_FMUL, .n = o->n}, scale,
+            NULL);
     if (zpin)
         kc_float_step(to, ASSAY_STEP_FADD, (float)o->zp, 0);
     kc_float_step(to, ASSAY_STEP_FCLAMP, (float)(o->lo - in),
@@ -241,8 +238,8 @@ static void double_policy(struct kc_program *to, const struct operands *o,
     for (uint32_t i = 0; i < o->n; i++)
         scale[i] = f64_bits(real_scale(o, i));
     kc_step(to, (struct assay_step){.kind = ASSAY_STEP_TO_F64}, NULL, NULL);
-    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_FMUL, .n = o->n},
-            scale, NULL);
+    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_FMUL, .n = o->n}, scale,
+            NULL);
     kc_step(to, (struct assay_step){.kind = ASSAY_STEP_FCLAMP}, &lo, &hi);
     round_step(to, round);
     kc_int_step(to, ASSAY_STEP_ADD_ZP, o->zp);
@@ -279,8 +276,8 @@ static void hbm_policy(struct kc *k, struct kc_program *to,
                                 .n = o->n},
             pre, NULL);
     bits_step(to, ASSAY_STEP_SAT, 16);
-    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_MUL, .n = o->n},
-            scale, NULL);
+    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_MUL, .n = o->n}, scale,
+            NULL);
     kc_step(to,
             (struct assay_step){.kind = ASSAY_STEP_SHR,
                                 .round = (uint8_t)kc_range(k, 0, 7),
@@ -302,19 +299,19 @@ static void float_output(struct kc_program *to, const struct operands *o)
     for (uint32_t i = 0; i < o->n; i++)
         scale[i] = kc_f32_bits((float)real_scale(o, i));
     kc_step(to, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL, NULL);
-    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_FMUL, .n = o->n},
-            scale, NULL);
+    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_FMUL, .n = o->n}, scale,
+            NULL);
     free(scale);
 }
 
 static const char *const NAMES[KC_POLICIES] = {
-    "fp32_rne",         "fp32_magic",      "fp32_rne_zpin",
-    "q31_double",       "q31_double_nofix", "q31_single",
-    "q31_trunc_rshl_f1", "q31_trunc_rshl",  "q31_round_rshl_f1",
-    "q31_double_lsat",  "q31_floor",       "q31_trunc0",
-    "fp32_half_away",   "fp32_trunc",      "fp32_trunc05",
-    "fp64_rne",         "fp64_half_away",  "hbm_m15",
-    "hbm_m15 with sumin", "f32 output",    "s32 output",
+    "fp32_rne",           "fp32_magic",       "fp32_rne_zpin",
+    "q31_double",         "q31_double_nofix", "q31_single",
+    "q31_trunc_rshl_f1",  "q31_trunc_rshl",   "q31_round_rshl_f1",
+    "q31_double_lsat",    "q31_floor",        "q31_trunc0",
+    "fp32_half_away",     "fp32_trunc",       "fp32_trunc05",
+    "fp64_rne",           "fp64_half_away",   "hbm_m15",
+    "hbm_m15 with sumin", "f32 output",       "s32 output",
 };
 
 static void build(struct kc *k, struct kc_program *to, unsigned which,
@@ -332,16 +329,17 @@ static void build(struct kc *k, struct kc_program *to, unsigned which,
     else if (which <= 9)
         high_policy(to, o, highs[which]);
     else if (which <= 11)
-        product_policy(to, o, which == 10 ? ASSAY_ROUND_FLOOR
-                                          : ASSAY_ROUND_TRUNC);
+        product_policy(to, o,
+                       which == 10 ? ASSAY_ROUND_FLOOR : ASSAY_ROUND_TRUNC);
     else if (which <= 14)
-        float_policy(to, o, which == 12   ? ASSAY_ROUND_HALF_AWAY
-                            : which == 13 ? ASSAY_ROUND_TRUNC
-                                          : ASSAY_ROUND_ADD_HALF,
+        float_policy(to, o,
+                     which == 12   ? ASSAY_ROUND_HALF_AWAY
+                     : which == 13 ? ASSAY_ROUND_TRUNC
+                                   : ASSAY_ROUND_ADD_HALF,
                      false, false);
     else if (which <= 16)
-        double_policy(to, o, which == 15 ? ASSAY_ROUND_HALF_EVEN
-                                         : ASSAY_ROUND_HALF_AWAY);
+        double_policy(
+            to, o, which == 15 ? ASSAY_ROUND_HALF_EVEN : ASSAY_ROUND_HALF_AWAY);
     else if (which <= 18)
         hbm_policy(k, to, o, which == 18);
     else if (which == 19)

@@ -14,7 +14,7 @@ struct maker {
     struct kc *k;
     struct kc_program *to;
     size_t channels;
-    int kind; /* 0 integer, 1 binary32, 2 binary64 */
+    int kind;    /* 0 integer, 1 binary32, 2 binary64 */
     wide lo, hi; /* of integers */
     double size; /* of floats */
 };
@@ -74,9 +74,8 @@ static void add_step(struct maker *m, int64_t *a)
     uint32_t n = operands(m, INT32_MIN, INT32_MAX, a);
 
     put(m,
-        (struct assay_step){.kind = ASSAY_STEP_ADD,
-                            .add_mode = (uint8_t)mode,
-                            .n = n},
+        (struct assay_step){
+            .kind = ASSAY_STEP_ADD, .add_mode = (uint8_t)mode, .n = n},
         a, NULL);
     m->lo += INT32_MIN;
     m->hi += INT32_MAX;
@@ -116,9 +115,8 @@ static void multiply_step(struct maker *m, int64_t *a)
     if (is_32(m) && kc_chance(m->k, 50)) {
         n = operands(m, INT32_MIN, INT32_MAX, a);
         put(m,
-            (struct assay_step){.kind = kc_chance(m->k, 50)
-                                            ? ASSAY_STEP_SRDHM
-                                            : ASSAY_STEP_SDMULH,
+            (struct assay_step){.kind = kc_chance(m->k, 50) ? ASSAY_STEP_SRDHM
+                                                            : ASSAY_STEP_SDMULH,
                                 .n = n},
             a, NULL);
         widen(m, INT32_MIN, INT32_MAX);
@@ -153,17 +151,11 @@ static void int_step(struct maker *m, int64_t *a, int64_t *b, bool with_input)
         return;
     }
     switch (kc_range(m->k, 0, with_input ? 7 : 6)) {
-    case 0:
-        add_step(m, a);
-        break;
+    case 0: add_step(m, a); break;
     case 1:
-    case 2:
-        shift_step(m, a);
-        break;
+    case 2: shift_step(m, a); break;
     case 3:
-    case 4:
-        multiply_step(m, a);
-        break;
+    case 4: multiply_step(m, a); break;
     case 5:
         saturate(m, (unsigned)kc_range(m->k, 2, 63), kc_chance(m->k, 50));
         break;
@@ -173,15 +165,12 @@ static void int_step(struct maker *m, int64_t *a, int64_t *b, bool with_input)
                                             ? ASSAY_STEP_TO_F32
                                             : ASSAY_STEP_TO_F64},
             NULL, NULL);
-        m->kind = m->to->p.steps[m->to->p.n_steps - 1].kind ==
-                          ASSAY_STEP_TO_F32
+        m->kind = m->to->p.steps[m->to->p.n_steps - 1].kind == ASSAY_STEP_TO_F32
                       ? 1
                       : 2;
         m->size = 1e19;
         break;
-    default:
-        input_step(m, a, b);
-        break;
+    default: input_step(m, a, b); break;
     }
 }
 
@@ -251,8 +240,7 @@ static void finish(struct maker *m, enum assay_dtype y)
         if (m->kind == 2)
             round_float(m);
         if (m->kind == 0)
-            put(m, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL,
-                NULL);
+            put(m, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL, NULL);
         return;
     }
     if (m->kind != 0)

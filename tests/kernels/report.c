@@ -88,8 +88,7 @@ static void tell(enum assay_dtype t, const uint8_t *e, const uint8_t *g,
 
     assay_load_values(t, e, &a, 1);
     assay_load_values(t, g, &b, 1);
-    printf("  [%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "] ", n, h, w,
-           c);
+    printf("  [%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "] ", n, h, w, c);
     if (t == ASSAY_F32)
         printf("%.9g %.9g %.9g\n", (double)a.f, (double)b.f,
                (double)b.f - (double)a.f);
@@ -114,8 +113,7 @@ void kc_judge(struct kc *k, const char *kernel, enum assay_dtype t,
         if (is_equal(t, e + i * size, g + i * size))
             continue;
         if (bad == 0 && tells)
-            printf("FAIL %s: %s\n  [n,h,w,c] exp got diff\n", kernel,
-                   k->text);
+            printf("FAIL %s: %s\n  [n,h,w,c] exp got diff\n", kernel, k->text);
         if (bad++ < FIRST_ELEMENTS && tells)
             tell(t, e + i * size, g + i * size, dims, i);
     }

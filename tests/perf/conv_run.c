@@ -46,8 +46,7 @@ static void run(struct kc *k, struct assay_conv2d *p, int runs)
 {
     size_t n_x = (size_t)p->h * (size_t)p->w * (size_t)p->c;
     size_t n_y = (size_t)p->oh * (size_t)p->ow * (size_t)p->oc;
-    const struct assay_conv2d_kernel *kernel =
-        assay_pick_conv2d(&k->table, p);
+    const struct assay_conv2d_kernel *kernel = assay_pick_conv2d(&k->table, p);
     int8_t *x = aligned(n_x), *y = aligned(n_y);
     void *packed = aligned(kernel->packed_size(p));
     void *scratch = aligned(kernel->scratch_size(p));
@@ -58,8 +57,7 @@ static void run(struct kc *k, struct assay_conv2d *p, int runs)
     for (int i = 0; i < runs; i++)
         kernel->run(p, packed, x, y, scratch);
     printf("%s %" PRId64 "\n", kernel->name,
-           (int64_t)p->oh * p->ow * p->oc * p->kh * p->kw *
-               (p->c / p->groups));
+           (int64_t)p->oh * p->ow * p->oc * p->kh * p->kw * (p->c / p->groups));
     free(x);
     free(y);
     free(packed);
@@ -86,14 +84,13 @@ int main(int argc, char **argv)
     p = kc_shape_params(&s);
     kc_case(&k, "perf", 0);
     assay_kernel_table_init(&k.table, assay_cpu_probe() & mask);
-    n_w = (size_t)p.oc * (size_t)p.kh * (size_t)p.kw *
-          (size_t)(p.c / p.groups);
+    n_w = (size_t)p.oc * (size_t)p.kh * (size_t)p.kw * (size_t)(p.c / p.groups);
     w = aligned(n_w);
     zero = aligned((size_t)p.oc * sizeof(*zero));
     for (size_t i = 0; i < n_w; i++)
         w[i] = (int8_t)kc_range(&k, -127, 127);
-    kc_policy(&k, &program, argc > 4 ? (unsigned)atoi(argv[4]) % KC_POLICIES
-                                     : 0u,
+    kc_policy(&k, &program,
+              argc > 4 ? (unsigned)atoi(argv[4]) % KC_POLICIES : 0u,
               (size_t)p.oc, true, &p.y_dtype);
     p.weights = w;
     p.w_zero = p.bias = zero;

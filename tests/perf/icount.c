@@ -19,9 +19,8 @@ struct qemu_plugin_tb;
 
 void qemu_plugin_register_vcpu_tb_trans_cb(
     plugin_id id, void (*cb)(plugin_id id, struct qemu_plugin_tb *tb));
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb,
-                                              int op, void *ptr,
-                                              uint64_t imm);
+void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int op,
+                                              void *ptr, uint64_t imm);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 void qemu_plugin_register_atexit_cb(plugin_id id,
                                     void (*cb)(plugin_id id, void *arg),
