@@ -44,7 +44,7 @@ address=${line#assayd listening on }
 show "$assay" run "$case" --target "$address" --all
 [ $rc = 0 ] || die "the case should be exact: exit $rc, expected 0"
 
-layer=${DEMO_LAYER:-conv2}
+layer=${DEMO_LAYER:-pw4}
 show "$assay" run "$case" --target "$address" \
     --arith "$layer=q31_double" --json "$work/report.json"
 [ $rc = 1 ] || die "another rounding should be found: exit $rc, expected 1"
