@@ -21,6 +21,7 @@ rc=$?
 expect "one bit of one golden is flipped" test $rc = 0
 run "$assay" run "$work/flipped" --local -q --format json
 expect_rc 1 "a flipped golden is a divergence"
+cp "$work/out" "$work/flipped.json"
 run python3 -c '
 import json, sys
 r = json.load(open(sys.argv[1]))
@@ -32,7 +33,7 @@ assert l["mismatch"] == 1 and l["max_lsb"] == 1, l
 assert l["cosine"] > 0.99995, l["cosine"]
 assert r["culprits"][0]["name"] == name, r["culprits"]
 assert r["exit_code"] == 1
-' "$work/out" "$name"
+' "$work/flipped.json" "$name"
 expect_rc 0 "exactly one mismatch of one LSB, in '$name' and nowhere else"
 
 run "$assay" run "$work/flipped" --local
@@ -49,12 +50,13 @@ print(next(l["name"] for l in r["layers"] if "Conv" in l["op"]))
 run "$assay" run "$digits" --target "$(arm_target cortex-a76)" -q \
     --arith "$conv=q31_double" --format json
 expect_rc 1 "--arith on the first convolution"
+cp "$work/out" "$work/arith.json"
 run python3 -c '
 import json, sys
 r = json.load(open(sys.argv[1]))
 assert [c["name"] for c in r["culprits"]] == [sys.argv[2]], r["culprits"]
 for l in r["layers"]:
     assert l["status"] != "diverged" or l["name"] == sys.argv[2], l
-' "$work/out" "$conv"
+' "$work/arith.json" "$conv"
 expect_rc 0 "it is the only culprit"
 finish
