@@ -52,6 +52,17 @@ ASSAY_INLINE void store_pair(const struct assay_epilogue *e,
         a##i##0 = vmlsq_n_s32(a##i##0, z0, sums[i]); \
         a##i##1 = vmlsq_n_s32(a##i##1, z1, sums[i]); \
     } while (0)
+#define EACH_4(M) \
+    M(0);         \
+    M(1);         \
+    M(2);         \
+    M(3)
+#define EACH_8(M) \
+    EACH_4(M);    \
+    M(4);         \
+    M(5);         \
+    M(6);         \
+    M(7)
 #define START(i) int32x4_t a##i##0 = b0, a##i##1 = b1
 #define LOAD(i) int8x16_t x##i = vld1q_s8(x + 16 * i)
 #define DOT(i, q) \
@@ -94,24 +105,10 @@ static void tile_8(const struct assay_tile_job *job)
         const int8_t *w = job->w;
         int32x4_t b0 = vld1q_s32(e->bias + ch);
         int32x4_t b1 = vld1q_s32(e->bias + ch + 4);
-        START(0);
-        START(1);
-        START(2);
-        START(3);
-        START(4);
-        START(5);
-        START(6);
-        START(7);
+        EACH_8(START);
 
         for (size_t k = job->steps; k > 0; k--) {
-            LOAD(0);
-            LOAD(1);
-            LOAD(2);
-            LOAD(3);
-            LOAD(4);
-            LOAD(5);
-            LOAD(6);
-            LOAD(7);
+            EACH_8(LOAD);
 
             QUAD_8(0);
             QUAD_8(1);
@@ -124,14 +121,7 @@ static void tile_8(const struct assay_tile_job *job)
             int32x4_t z0 = vld1q_s32(e->w_zero + ch);
             int32x4_t z1 = vld1q_s32(e->w_zero + ch + 4);
 
-            UNZERO(0);
-            UNZERO(1);
-            UNZERO(2);
-            UNZERO(3);
-            UNZERO(4);
-            UNZERO(5);
-            UNZERO(6);
-            UNZERO(7);
+            EACH_8(UNZERO);
             sums += 8;
         }
         switch (e->form) {
@@ -141,14 +131,7 @@ static void tile_8(const struct assay_tile_job *job)
             CASE_8(ASSAY_EPI_SDMULH)
             CASE_8(ASSAY_EPI_WIDE)
         default:
-            STORE_32(0);
-            STORE_32(1);
-            STORE_32(2);
-            STORE_32(3);
-            STORE_32(4);
-            STORE_32(5);
-            STORE_32(6);
-            STORE_32(7);
+            EACH_8(STORE_32);
         }
         y += 8 * row;
     }
@@ -163,16 +146,10 @@ static void tile_4(const struct assay_tile_job *job)
     uint8_t *y = job->y;
     int32x4_t b0 = vld1q_s32(e->bias + ch);
     int32x4_t b1 = vld1q_s32(e->bias + ch + 4);
-    START(0);
-    START(1);
-    START(2);
-    START(3);
+    EACH_4(START);
 
     for (size_t k = job->steps; k > 0; k--) {
-        LOAD(0);
-        LOAD(1);
-        LOAD(2);
-        LOAD(3);
+        EACH_4(LOAD);
 
         QUAD_4(0);
         QUAD_4(1);
@@ -185,10 +162,7 @@ static void tile_4(const struct assay_tile_job *job)
         int32x4_t z0 = vld1q_s32(e->w_zero + ch);
         int32x4_t z1 = vld1q_s32(e->w_zero + ch + 4);
 
-        UNZERO(0);
-        UNZERO(1);
-        UNZERO(2);
-        UNZERO(3);
+        EACH_4(UNZERO);
     }
     switch (e->form) {
         CASE_4(ASSAY_EPI_F32)
@@ -197,10 +171,7 @@ static void tile_4(const struct assay_tile_job *job)
         CASE_4(ASSAY_EPI_SDMULH)
         CASE_4(ASSAY_EPI_WIDE)
     default:
-        STORE_32(0);
-        STORE_32(1);
-        STORE_32(2);
-        STORE_32(3);
+        EACH_4(STORE_32);
     }
 }
 

@@ -139,7 +139,7 @@ static void one_case(struct kc *k, int64_t index)
 
 void kc_check_program(struct kc *k)
 {
-    int64_t n = k->opt.long_run ? 60000 : 3000;
+    int64_t n = k->opt.long_run ? 60000 : 6000;
 
     for (int64_t i = 0; i < n; i++)
         one_case(k, i);
