@@ -15,7 +15,6 @@
 #? make fuzz            libFuzzer programs (needs clang-14)
 
 QEMU ?= qemu-aarch64
-MIN_TESTS ?= 1
 # strict once the whole tree has been formatted.
 CHECK_FORMAT ?= report
 CHECKS := check-headers check-layers check-symbols check-format \
@@ -47,7 +46,7 @@ check: deps
 	@$(MAKE) --no-print-directory -k -j$(JOBS) build-check || { \
 		echo 'FAIL build'; touch $(BUILD)/build-failed; }
 	@MAKE=$(MAKE) BUILD=$(BUILD) JOBS=$(JOBS) \
-		tests/run-all.sh $(MIN_TESTS) $(CHECKS)
+		tests/run-all.sh $(CHECKS)
 
 # ---- form -------------------------------------------------------------------
 
