@@ -115,7 +115,10 @@ static int override_one(struct assay_slice *s, const char *text,
     rc = assay_find_layer(&layer, s, name, err);
     if (rc < 0)
         return rc;
-    return assay_arith_apply(s, layer, eq + 1, err);
+    rc = assay_arith_apply(s, layer, eq + 1, err);
+    if (rc == 0)
+        s->layers[layer].arith_overridden = true;
+    return rc;
 }
 
 static bool is_folder(const char *path)

@@ -330,6 +330,29 @@ static const char *column_state(const struct assay_run_layer *k,
                          assay_num_u(d->count).text, NULL);
 }
 
+/* A sentence, broken before column 118. */
+static void add_wrapped(struct assay_lines *l, const char *prefix,
+                        const char *text)
+{
+    size_t room = 118 - strlen(prefix);
+
+    while (strlen(text) > room) {
+        char part[128];
+        size_t n = room;
+
+        while (n > 0 && text[n] != ' ')
+            n--;
+        if (n == 0)
+            break;
+        snprintf(part, sizeof(part), "%.*s", (int)n, text);
+        assay_line_add(l, prefix, part);
+        text += n + 1;
+        prefix = "  ";
+        room = 116;
+    }
+    assay_line_add(l, prefix, text);
+}
+
 static void culprit_block(const struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l)
@@ -348,7 +371,7 @@ static void culprit_block(const struct assay_run *r,
     assay_line_add(l, "", "");
     assay_run_sentence(r, sum, text, sizeof(text), &id);
     snprintf(prefix, sizeof(prefix), "%s: ", assay_verdict_name(sum->verdict));
-    assay_line_add(l, prefix, text);
+    add_wrapped(l, prefix, text);
     where_lines(t, &k->isolated, l);
     assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_LINE, "host",
                   column_state(k, ASSAY_COL_HOST, host, sizeof(host)),

@@ -59,8 +59,11 @@ static void put_field(char *line, size_t cap, size_t *goal, enum field k,
     size_t at = strlen(line), n = strlen(text);
     size_t width = (size_t)fields[k].width, pad = 0;
 
-    if (!wide && fields[k].cut && n > width) { /* the end tells more */
-        snprintf(cut, sizeof(cut), "..%s", text + n - (width - 2));
+    if (!wide && fields[k].cut && n > width) { /* a name's end tells more */
+        if (k == F_NAME)
+            snprintf(cut, sizeof(cut), "..%s", text + n - (width - 2));
+        else
+            snprintf(cut, sizeof(cut), "%.*s..", (int)width - 2, text);
         text = cut;
         n = width;
     }
