@@ -8,4 +8,6 @@ aarch64_ISAS := ref neon dotprod
 aarch64_CFLAGS_neon := -O3 -fno-schedule-insns
 aarch64_CFLAGS_dotprod := -O3 -fno-schedule-insns -march=armv8.2-a+dotprod
 aarch64_LDFLAGS_assayd := -static
+# Debian's name of the static library.
+aarch64_LIBUV_assayd := -luv_a
 aarch64_RUN := qemu-aarch64
