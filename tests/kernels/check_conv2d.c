@@ -66,8 +66,7 @@ static void fill_case(struct kc *k, struct conv_case *c)
             c->bias[i] = kc_chance(k, 50) ? INT32_MAX : INT32_MIN;
     }
     p->x_zero = p->x_dtype == ASSAY_S16 ? 0 : draw_zero(k, p->x_dtype);
-    c->x =
-        kc_buf_new(n_x * x_size, x_size == 1 ? (size_t)kc_range(k, 0, 15) : 0);
+    c->x = kc_buf_wall(n_x * x_size);
     kc_fill(k, p->x_dtype, c->x.data, n_x);
     if (least) { /* the largest product, everywhere */
         memset(w, p->w_dtype == ASSAY_S8 ? 0x80 : 0, n_w);

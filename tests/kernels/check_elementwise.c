@@ -93,7 +93,7 @@ static void unary_case(struct kc *k, int64_t index)
     snprintf(k->text, sizeof(k->text), "n %zu channels %zu x%d y%d %u steps",
              p.n, p.channels, p.x_dtype, p.y_dtype,
              (unsigned)program.p.n_steps);
-    x = kc_buf_new(p.n * assay_dtype_size(p.x_dtype), 0);
+    x = kc_buf_wall(p.n * assay_dtype_size(p.x_dtype));
     kc_fill(k, p.x_dtype, x.data, p.n);
     judge_unary(k, &p, &x);
     kc_buf_free(&x);
@@ -126,11 +126,17 @@ static void float_form(struct kc *k, struct binary_case *c, unsigned form)
     int64_t zp = kc_range(k, (int64_t)lo, (int64_t)lo + 255);
     bool ints = form >= 3;
 
+    if (kc_chance(k, 50)) { /* sums that one rounding takes off a tie */
+        ra = 1.0f / (float)(2 * kc_range(k, 1, 6) + 1);
+        za = 0.5f - (float)kc_range(k, 0, 80);
+        rb = ldexpf(1.0f, (int)kc_range(k, -2, 1));
+    }
+
     kc_program_begin(&c->a, 1);
     kc_program_begin(&c->b, 1);
     kc_program_begin(&c->out, 1);
     if (form == 2 || ints) {
-        kc_int_step(&c->a, ASSAY_STEP_ADD, -(int64_t)za);
+        kc_int_step(&c->a, ASSAY_STEP_ADD, kc_range(k, -255, 128));
         kc_int_step(&c->b, ASSAY_STEP_ADD, kc_range(k, -255, 128));
     }
     if (!ints) {
@@ -326,8 +332,8 @@ static void binary_case(struct kc *k, int64_t index)
     snprintf(k->text, sizeof(k->text), "form %u rank %u n %zu a%d b%d y%d",
              form, (unsigned)c.p.rank, c.n, c.p.a_dtype, c.p.b_dtype,
              c.p.y_dtype);
-    c.xa = kc_buf_new(na * assay_dtype_size(c.p.a_dtype), 0);
-    c.xb = kc_buf_new(nb * assay_dtype_size(c.p.b_dtype), 0);
+    c.xa = kc_buf_wall(na * assay_dtype_size(c.p.a_dtype));
+    c.xb = kc_buf_wall(nb * assay_dtype_size(c.p.b_dtype));
     kc_fill(k, c.p.a_dtype, c.xa.data, na);
     kc_fill(k, c.p.b_dtype, c.xb.data, nb);
     judge_binary(k, &c);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define GUARD 256u
 #define GUARD_BYTE 0xA5
@@ -133,8 +135,30 @@ bool kc_buf_intact(struct kc *k, const struct kc_buf *b, const char *kernel,
     return true;
 }
 
+struct kc_buf kc_buf_wall(size_t n)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t all = (n + page - 1) / page * page;
+    struct kc_buf b = {.n = n, .mapped = all + page};
+    void *base = mmap(NULL, b.mapped, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (base == MAP_FAILED ||
+        mprotect((uint8_t *)base + all, page, PROT_NONE) != 0) {
+        fprintf(stderr, "kcheck: cannot map %zu bytes\n", b.mapped);
+        exit(2);
+    }
+    b.base = base;
+    b.data = b.base + all - n;
+    return b;
+}
+
 void kc_buf_free(struct kc_buf *b)
 {
-    free(b->base);
+    if (b->mapped)
+        munmap(b->base, b->mapped);
+    else
+        free(b->base);
     b->base = NULL;
+    b->mapped = 0;
 }

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char HELP[] =
     "Usage: kcheck [OPTION]...\n"
@@ -210,9 +212,27 @@ static int summary(const struct kc *k)
     return failed ? 1 : 0;
 }
 
+static struct kc k; /* for the signal handler, too */
+
+/* A kernel that dies is a failure with a repro, like any other. */
+static void died(int number)
+{
+    static char text[512];
+    int n = snprintf(
+        text, sizeof(text),
+        "FAIL signal %d: %s\n"
+        "  repro: kcheck --seed %" PRIu64 " --check %s --case %" PRId64 "\n"
+        "0 passed, 1 failed, 0 skipped\n",
+        number, k.text, k.opt.seed, k.check ? k.check : "?", k.case_index);
+
+    if (n > 0 && write(STDOUT_FILENO, text, (size_t)n) < 0)
+        _exit(2);
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
-    static struct kc k;
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
     char path[1024], names[64];
 
     k.opt.only_case = -1;
@@ -233,6 +253,9 @@ int main(int argc, char **argv)
     }
     printf("kcheck: seed %" PRIu64 ", cpu %s\n", k.opt.seed,
            assay_cpu_names(k.table.flags, names, sizeof(names)));
+    fflush(stdout);
+    for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+        signal(deadly[i], died);
     run_checks(&k);
     return summary(&k);
 }

@@ -69,8 +69,11 @@ void kc_fill(struct kc *k, enum assay_dtype dtype, void *to, size_t n);
 struct kc_buf {
     uint8_t *base, *data;
     size_t n;
+    size_t mapped; /* bytes at base, when it is not from the heap */
 };
 struct kc_buf kc_buf_new(size_t n, size_t misalign); /* 64-byte aligned + */
+/* For inputs: ends where no page is readable, so that reading on dies. */
+struct kc_buf kc_buf_wall(size_t n);
 /* False (and told) when a guard band was written. */
 bool kc_buf_intact(struct kc *k, const struct kc_buf *b, const char *kernel,
                    const char *what);
