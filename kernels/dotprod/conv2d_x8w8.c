@@ -53,15 +53,15 @@ ASSAY_INLINE void store_pair(const struct assay_epilogue *e,
         a##i##1 = vmlsq_n_s32(a##i##1, z1, sums[i]); \
     } while (0)
 #define EACH_4(M) \
-    M(0);         \
-    M(1);         \
-    M(2);         \
+    M(0); \
+    M(1); \
+    M(2); \
     M(3)
 #define EACH_8(M) \
-    EACH_4(M);    \
-    M(4);         \
-    M(5);         \
-    M(6);         \
+    EACH_4(M); \
+    M(4); \
+    M(5); \
+    M(6); \
     M(7)
 #define START(i) int32x4_t a##i##0 = b0, a##i##1 = b1
 #define LOAD(i) int8x16_t x##i = vld1q_s8(x + 16 * i)
@@ -130,8 +130,7 @@ static void tile_8(const struct assay_tile_job *job)
             CASE_8(ASSAY_EPI_SRDHM)
             CASE_8(ASSAY_EPI_SDMULH)
             CASE_8(ASSAY_EPI_WIDE)
-        default:
-            EACH_8(STORE_32);
+        default: EACH_8(STORE_32);
         }
         y += 8 * row;
     }
@@ -170,8 +169,59 @@ static void tile_4(const struct assay_tile_job *job)
         CASE_4(ASSAY_EPI_SRDHM)
         CASE_4(ASSAY_EPI_SDMULH)
         CASE_4(ASSAY_EPI_WIDE)
+    default: EACH_4(STORE_32);
+    }
+}
+
+#define CASE_1(form) \
+    case form: { \
+        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch); \
+        struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4); \
+\
+        store_pair(e, form, &l0, &l1, a00, a01, a00, a01, job->y, 0); \
+        break; \
+    }
+#define QUAD_1(q) \
+    do { \
+        WEIGHTS(q); \
+        DOT(0, q); \
+    } while (0)
+
+static void tile_1(const struct assay_tile_job *job)
+{
+    const struct assay_epilogue *e = job->e;
+    const int8_t *x = job->x, *w = job->w;
+    const int32_t *sums = job->sums;
+    size_t ch = job->channel;
+    int32x4_t b0 = vld1q_s32(e->bias + ch);
+    int32x4_t b1 = vld1q_s32(e->bias + ch + 4);
+    START(0);
+
+    for (size_t k = job->steps; k > 0; k--) {
+        LOAD(0);
+
+        QUAD_1(0);
+        QUAD_1(1);
+        QUAD_1(2);
+        QUAD_1(3);
+        x += 16;
+        w += 128;
+    }
+    if (sums) {
+        int32x4_t z0 = vld1q_s32(e->w_zero + ch);
+        int32x4_t z1 = vld1q_s32(e->w_zero + ch + 4);
+
+        UNZERO(0);
+    }
+    switch (e->form) {
+        CASE_1(ASSAY_EPI_F32)
+        CASE_1(ASSAY_EPI_F32_ZPIN)
+        CASE_1(ASSAY_EPI_SRDHM)
+        CASE_1(ASSAY_EPI_SDMULH)
+        CASE_1(ASSAY_EPI_WIDE)
     default:
-        EACH_4(STORE_32);
+        vst1q_s32((int32_t *)(void *)job->y, a00);
+        vst1q_s32((int32_t *)(void *)job->y + 4, a01);
     }
 }
 
@@ -182,6 +232,7 @@ static const struct assay_gemm gemm = {
     .tile = tile_8,
     .tile_fast = tile_8,
     .tile_4 = tile_4,
+    .tile_1 = tile_1,
 };
 
 static size_t packed_size(const struct assay_conv2d *p)

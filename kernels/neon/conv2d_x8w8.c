@@ -6,6 +6,8 @@
  */
 #include "kernels/neon/gemm.h"
 
+#include <string.h>
+
 ASSAY_INLINE int32x4_t dot_fast(int32x4_t acc, int8x16_t x, int8x16_t w)
 {
     int16x8_t p = vmull_s8(vget_low_s8(x), vget_low_s8(w));
@@ -85,20 +87,44 @@ ASSAY_INLINE void finish(const struct assay_tile_job *job, int32x4_t r0,
     }
 }
 
-/* Variables, not arrays: gcc 12 keeps arrays of accumulators in memory. */
-#define ROW(DOT, i) \
+ASSAY_INLINE int32x4_t first_fast(int8x16_t x, int8x16_t w)
+{
+    int16x8_t p = vmull_s8(vget_low_s8(x), vget_low_s8(w));
+
+    return vpaddlq_s16(vmlal_high_s8(p, x, w));
+}
+
+ASSAY_INLINE int32x4_t first_careful(int8x16_t x, int8x16_t w)
+{
+    int32x4_t acc = vpaddlq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(w)));
+
+    return vpadalq_s16(acc, vmull_high_s8(x, w));
+}
+
+/*
+ * Variables, not arrays: gcc 12 keeps arrays of accumulators in memory. The
+ * first step makes them, so that they need not be zeroed.
+ */
+#define FIRST(how, i) \
+    int8x16_t v##i = vld1q_s8(x + 16 * i); \
+    int32x4_t a##i##0 = first_##how(v##i, w0); \
+    int32x4_t a##i##1 = first_##how(v##i, w1); \
+    int32x4_t a##i##2 = first_##how(v##i, w2); \
+    int32x4_t a##i##3 = first_##how(v##i, w3)
+#define ROW(how, i) \
     do { \
-        int8x16_t v = vld1q_s8(x + 16 * i); \
-        a##i##0 = DOT(a##i##0, v, w0); \
-        a##i##1 = DOT(a##i##1, v, w1); \
-        a##i##2 = DOT(a##i##2, v, w2); \
-        a##i##3 = DOT(a##i##3, v, w3); \
+        v##i = vld1q_s8(x + 16 * i); \
+        a##i##0 = dot_##how(a##i##0, v##i, w0); \
+        a##i##1 = dot_##how(a##i##1, v##i, w1); \
+        a##i##2 = dot_##how(a##i##2, v##i, w2); \
+        a##i##3 = dot_##how(a##i##3, v##i, w3); \
     } while (0)
-#define ZERO(i) \
-    int32x4_t a##i##0 = vdupq_n_s32(0), a##i##1 = a##i##0, a##i##2 = a##i##0, \
-              a##i##3 = a##i##0
-#define TILE(name, DOT) \
-    static void name(const struct assay_tile_job *job) \
+#define WEIGHTS \
+    int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16); \
+    int8x16_t w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48)
+#define ACROSS(i) across(a##i##0, a##i##1, a##i##2, a##i##3)
+#define TILE(how) \
+    static void tile_##how(const struct assay_tile_job *job) \
     { \
         const int8_t *x = job->x; \
         const int32_t *sums = job->sums; \
@@ -106,38 +132,66 @@ ASSAY_INLINE void finish(const struct assay_tile_job *job, int32x4_t r0,
 \
         for (size_t n = job->panels; n > 0; n--) { \
             const int8_t *w = job->w; \
-            ZERO(0); \
-            ZERO(1); \
-            ZERO(2); \
-            ZERO(3); \
+            WEIGHTS; \
+            FIRST(how, 0); \
+            FIRST(how, 1); \
+            FIRST(how, 2); \
+            FIRST(how, 3); \
 \
-            for (size_t k = job->steps; k > 0; k--) { \
-                int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16); \
-                int8x16_t w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48); \
-\
-                ROW(DOT, 0); \
-                ROW(DOT, 1); \
-                ROW(DOT, 2); \
-                ROW(DOT, 3); \
+            x += 64; \
+            w += 64; \
+            for (size_t k = job->steps; k > 1; k--) { \
+                w0 = vld1q_s8(w); \
+                w1 = vld1q_s8(w + 16); \
+                w2 = vld1q_s8(w + 32); \
+                w3 = vld1q_s8(w + 48); \
+                ROW(how, 0); \
+                ROW(how, 1); \
+                ROW(how, 2); \
+                ROW(how, 3); \
                 x += 64; \
                 w += 64; \
             } \
-            finish(job, across(a00, a01, a02, a03), \
-                   across(a10, a11, a12, a13), across(a20, a21, a22, a23), \
-                   across(a30, a31, a32, a33), sums, y); \
+            finish(job, ACROSS(0), ACROSS(1), ACROSS(2), ACROSS(3), sums, y); \
             y += 4 * job->y_row; \
             sums = sums ? sums + 4 : NULL; \
         } \
     }
-TILE(tile_fast, dot_fast)
-TILE(tile_careful, dot_careful)
+TILE(fast)
+TILE(careful)
 
+/* One pixel; the lanes of the other three are computed and dropped. */
+static void tile_1(const struct assay_tile_job *job)
+{
+    const int8_t *x = job->x, *w = job->w;
+    WEIGHTS;
+    FIRST(careful, 0);
+
+    for (size_t k = job->steps; k > 1; k--) {
+        x += 16;
+        w += 64;
+        w0 = vld1q_s8(w);
+        w1 = vld1q_s8(w + 16);
+        w2 = vld1q_s8(w + 32);
+        w3 = vld1q_s8(w + 48);
+        ROW(careful, 0);
+    }
+    int32x4_t r = ACROSS(0);
+    int32_t sums[4] = {job->sums ? job->sums[0] : 0};
+    uint8_t bytes[4 * 16];
+    struct assay_tile_job to = *job;
+
+    to.y_row = 16;
+    finish(&to, r, r, r, r, job->sums ? sums : NULL, bytes);
+    memcpy(job->y, bytes, job->e->form == ASSAY_EPI_NONE ? 16 : 4);
+}
 const struct assay_gemm assay_gemm_neon = {
     .rows = 4,
     .cols = 4,
     .quad = 16,
     .tile = tile_careful,
     .tile_fast = tile_fast,
+    .tile_1 = tile_1,
 };
 
 static size_t packed_size(const struct assay_conv2d *p)

@@ -175,7 +175,7 @@ void assay_gemm_gather(const struct assay_conv2d *p, size_t group, size_t first,
     s.short_rows = p->dilation_w == 1 && p->groups == 1 && s.run <= 16;
     for (size_t i = 0; i < n;) {
         size_t height = n - i < rows ? n - i : rows;
-        size_t stands = height <= 4 ? 4 : rows; /* a low last panel */
+        size_t stands = assay_panel_rows(height, rows);
         int8_t *panel = panels + i * s.depth_16;
 
         for (size_t r = 0; r < height; r++) {
@@ -199,7 +199,7 @@ void assay_gemm_sums(const int8_t *panels, size_t n, size_t rows, size_t steps,
 {
     for (size_t i = 0; i < n;) {
         size_t height = n - i < rows ? n - i : rows;
-        size_t stands = height <= 4 ? 4 : rows;
+        size_t stands = assay_panel_rows(height, rows);
         const int8_t *panel = panels + i * steps * 16;
 
         for (size_t r = 0; r < height; r++) {

@@ -23,7 +23,7 @@ struct geometry {
 
 /* Panels of a block stay in half a first-level cache. */
 #define BLOCK_BYTES 16384u
-#define BLOCK_PIXELS 64u
+#define BLOCK_PIXELS 128u
 
 static struct geometry geometry_of(const struct assay_gemm *g,
                                    const struct assay_conv2d *p)
@@ -163,6 +163,8 @@ static void run_panels(const struct run *r, struct assay_tile_job job, size_t n)
 {
     size_t rows = r->g->rows, full = n / rows, rest = n % rows;
     assay_tile_fn *low = rest <= 4 && r->g->tile_4 ? r->g->tile_4 : r->tile;
+
+    low = rest == 1 ? r->g->tile_1 : low;
 
     if (full) {
         job.panels = full;

@@ -34,7 +34,8 @@ struct assay_gemm {
     size_t quad;              /* consecutive depth of one channel: 4 or 16 */
     assay_tile_fn *tile;      /* right for every weight */
     assay_tile_fn *tile_fast; /* needs weights without -128 */
-    assay_tile_fn *tile_4;    /* 4 rows, for the last panel; or NULL */
+    assay_tile_fn *tile_4;    /* 4 rows, for a low last panel; or NULL */
+    assay_tile_fn *tile_1;    /* one row, right for every weight */
 };
 
 extern const struct assay_gemm assay_gemm_neon; /* conv2d_x8w8.c */
@@ -69,6 +70,12 @@ void assay_interpret_rows(const struct assay_conv2d *p, const int32_t *acc,
 ASSAY_INLINE size_t assay_round_up(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;
+}
+
+/* Rows that n <= rows pixels take in a panel: 1, 4 or all. */
+ASSAY_INLINE size_t assay_panel_rows(size_t n, size_t rows)
+{
+    return n == 1 ? 1 : n <= 4 ? 4 : rows;
 }
 
 #endif
