@@ -269,6 +269,28 @@ static void note_failure(struct assay_run *r)
     }
 }
 
+/* Layers whose input neither comes nor is computed do not run, and what they
+ * feed takes the reference tensor. */
+static void mask_runnable(struct assay_run *r, bool *mask)
+{
+    for (uint32_t i = 0; i < r->s->n_layers; i++) {
+        const struct assay_layer *l = &r->s->layers[i];
+
+        mask[i] = r->layers[i].run;
+        for (uint32_t j = 0; j < l->n_inputs && mask[i]; j++) {
+            uint32_t t = l->inputs[j];
+            int64_t p = r->producer[t];
+
+            if (r->s->tensors[t].role == ASSAY_ROLE_CONSTANT ||
+                r->values[t] != NULL || (p >= 0 && p < (int64_t)i && mask[p]))
+                continue;
+            mask[i] = false;
+            r->now[i].missing = true;
+            r->now[i].missing_tensor = t;
+        }
+    }
+}
+
 static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
                   bool *behind)
 {
@@ -280,15 +302,14 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     };
     int rc = 0;
 
-    for (uint32_t i = 0; i < r->s->n_layers; i++)
-        mask[i] = r->layers[i].run;
+    mask_runnable(r, mask);
     if (r->p.c.goldens == NULL || r->p.c.goldens[r->sample] == NULL)
         rc = make_reference(r, mask);
     if (rc == 0 && r->o->mode != ASSAY_MODE_ISOLATED)
         rc = assay_run_pass(r, &main_pass);
     if (rc == 0 && r->o->mode == ASSAY_MODE_ISOLATED) {
         for (uint32_t i = 0; i < r->s->n_layers; i++)
-            mask[i] = r->layers[i].run && r->layers[i].selected;
+            mask[i] = mask[i] && r->layers[i].selected;
         rc = assay_run_on_reference(r, r->board, ASSAY_COL_CPU, r->o->cpumask,
                                     mask);
     }

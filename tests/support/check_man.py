@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the man page with the texts of --help.
+
+check_man.py MAN-PAGE FOLDER     FOLDER has help and help.COMMAND
+"""
+
+import re, sys
+man = open(sys.argv[1], encoding="utf-8").read().replace("\\-", "-")
+sections = dict(re.findall(r'(?ms)^\.SH "?([A-Z ]+)"?\n(.*?)(?=^\.SH|\Z)', man))
+n = 0
+for command in ("run", "import", "show", "info"):
+    text = open("%s/help.%s" % (sys.argv[2], command), encoding="utf-8").read()
+    text = text.split("Options:\n")[1].split("\nExit status")[0]
+    want = re.findall(r"(?m)^  (?:-\w, |    )--([\w-]+)", text)
+    have = re.findall(r"(?m)^\.B (?:-\w, )?--([\w-]+)",
+                      sections["ASSAY " + command.upper()])
+    if want != have:
+        sys.exit("%s: help has %s, the man page %s" % (command, want, have))
+    n += len(want)
+codes = re.findall(r"(?m)^  (\d[\d, ]*?)  ",
+                   open(sys.argv[2] + "/help").read().split("Exit status:")[1])
+have = re.findall(r"(?m)^\.B (\d[\d, ]*)$", sections["EXIT STATUS"])
+if codes != have or len(codes) < 8:
+    sys.exit("exit statuses: help has %s, the man page %s" % (codes, have))
+print(n, "options")
