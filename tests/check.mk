@@ -17,7 +17,7 @@
 QEMU ?= qemu-aarch64
 # strict once the whole tree has been formatted.
 CHECK_FORMAT ?= report
-CHECKS := check-headers check-layers check-symbols check-format \
+CHECKS ?= check-headers check-layers check-symbols check-format \
 	check-registry check-isa check-unit check-vectors check-fuzz \
 	check-hostile check-kernels check-e2e check-oracle
 .PHONY: $(CHECKS) check demo deps deps-demo build-check fuzz \

@@ -10,6 +10,8 @@ set -u
 folder=$1
 shift
 limit=${UNIT_TIMEOUT:-60}
+# A size that nobody has is NULL from malloc, as without the sanitizer.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 passed=0 failed=0 skipped=0
