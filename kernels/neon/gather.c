@@ -120,6 +120,53 @@ ASSAY_INLINE void scatter(const uint8_t *from, size_t steps, uint8x16_t flip,
     }
 }
 
+/* n sixteens of x_zero, signed already. */
+ASSAY_INLINE int8_t *pad(const struct source *s, size_t n, int8_t *panel,
+                         size_t panel_step)
+{
+    uint8x16_t zero = veorq_u8(s->zero, vdupq_n_u8(s->flip));
+
+    for (; n > 0; n--, panel += panel_step)
+        vst1q_u8((uint8_t *)panel, zero);
+    return panel;
+}
+
+/* Channels in sixteens: straight from the image into the panel. */
+static void place_whole(const struct source *s, const uint8_t *image,
+                        int64_t iy, int64_t ix, int8_t *panel,
+                        size_t panel_step)
+{
+    const struct assay_conv2d *p = s->p;
+    uint8x16_t flip = vdupq_n_u8(s->flip);
+    size_t tap = s->group_c / 16, row_steps = (size_t)p->kw * tap;
+    bool joined = p->dilation_w == 1 && p->groups == 1 && ix >= 0 &&
+                  ix + s->span_x < p->w;
+
+    for (int32_t ky = 0; ky < p->kh; ky++, iy += p->dilation_h) {
+        const uint8_t *row;
+        int64_t at = ix;
+
+        if (iy < 0 || iy >= p->h) {
+            panel = pad(s, row_steps, panel, panel_step);
+            continue;
+        }
+        row = image + iy * (int64_t)s->row + s->offset;
+        if (joined) {
+            scatter(row + at * p->c, row_steps, flip, panel, panel_step);
+            panel += row_steps * panel_step;
+            continue;
+        }
+        for (int32_t kx = 0; kx < p->kw; kx++, at += p->dilation_w) {
+            if (at < 0 || at >= p->w) {
+                panel = pad(s, tap, panel, panel_step);
+                continue;
+            }
+            scatter(row + at * p->c, tap, flip, panel, panel_step);
+            panel += tap * panel_step;
+        }
+    }
+}
+
 static void place_pixel(const struct source *s, const uint8_t *image,
                         int64_t iy, int64_t ix, uint8_t *line, int8_t *panel,
                         size_t panel_step)
@@ -129,6 +176,10 @@ static void place_pixel(const struct source *s, const uint8_t *image,
     size_t whole = s->depth / 16, rest = s->depth % 16;
     int64_t at = (iy * p->w + ix) * p->c + (int64_t)s->offset;
 
+    if (s->group_c % 16 == 0) {
+        place_whole(s, image, iy, ix, panel, panel_step);
+        return;
+    }
     if (s->short_rows && is_inside(s, image, iy, ix, at)) {
         gather_short(s, image + at, line);
         scatter(line, s->depth_16 / 16, flip, panel, panel_step);
