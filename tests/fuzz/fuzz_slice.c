@@ -53,8 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     source.self = &z;
     assay_buf_init(&buf);
-    if (assay_slice_decode(&slice, data + 2, size - 2, &source, MEMORY,
-                           &err) == 0) {
+    if (assay_slice_decode(&slice, data + 2, size - 2, &source, MEMORY, &err) ==
+        0) {
         (void)!assay_slice_encode(slice, &buf, &err);
         assay_kernel_table_init(&table, 0);
         if (assay_plan_new(&plan, slice, &table, &limits, &err) == 0)

@@ -82,9 +82,8 @@ static void try_input(const uint8_t *data, size_t n)
  * or a dropped range. Returns the new length; buf has room for 2 * n + 64. */
 static size_t mutate(uint8_t *buf, size_t n, uint64_t *state)
 {
-    static const uint32_t words[] = {0,          1,          0x7f,
-                                     0x80,       0xff,       0xffff,
-                                     0x7fffffff, 0x80000000, 0xffffffff};
+    static const uint32_t words[] = {
+        0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff};
     size_t limit = 2 * n + 64;
     unsigned changes = 1 + (unsigned)(next_random(state) % 4);
 
@@ -96,12 +95,8 @@ static size_t mutate(uint8_t *buf, size_t n, uint64_t *state)
         if (!n)
             return 0;
         switch (r % 7) {
-        case 0:
-            buf[at] ^= (uint8_t)(1u << (r >> 8) % 8);
-            break;
-        case 1:
-            buf[at] = (uint8_t)(r >> 8);
-            break;
+        case 0: buf[at] ^= (uint8_t)(1u << (r >> 8) % 8); break;
+        case 1: buf[at] = (uint8_t)(r >> 8); break;
         case 2:
         case 3: {
             uint32_t w = words[(r >> 8) % (sizeof(words) / sizeof(*words))];
@@ -111,9 +106,7 @@ static size_t mutate(uint8_t *buf, size_t n, uint64_t *state)
                 memcpy(buf + at, &w, len);
             break;
         }
-        case 4:
-            n = at;
-            break;
+        case 4: n = at; break;
         case 5:
             if (at + len <= n && n + len <= limit) {
                 memmove(buf + at + len, buf + at, n - at);
@@ -206,15 +199,14 @@ static int replay_path(const char *path, double until)
 
 /* A report of the sanitizers, and abort() in a fuzzer, end here: the input is
  * named. Their defaults are asked for by these two names. */
-__attribute__((visibility("default"))) const char *
-__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "abort_on_error=1:allocator_may_return_null=1:"
            "max_allocation_size_mb=2048";
 }
-__attribute__((visibility("default"))) const char *
-__ubsan_default_options(void);
+__attribute__((visibility("default"))) const char *__ubsan_default_options(
+    void);
 const char *__ubsan_default_options(void)
 {
     return "abort_on_error=1:print_stacktrace=1";
@@ -247,8 +239,9 @@ int main(int argc, char **argv)
             break;
     }
     if (k >= argc || strncmp(argv[k], "--", 2) == 0) {
-        fprintf(stderr, "usage: %s [--mutations N] [--seconds S] [--seed X] "
-                        "FILE|FOLDER...\n",
+        fprintf(stderr,
+                "usage: %s [--mutations N] [--seconds S] [--seed X] "
+                "FILE|FOLDER...\n",
                 argv[0]);
         return 2;
     }
@@ -259,8 +252,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < n && rc == 0; i++)
         rc = replay_path(argv[k + i],
                          now() + (start + seconds - now()) / (n - i));
-    printf("%lu files, %lu inputs, %.1f s\n", n_files, n_inputs,
-           now() - start);
+    printf("%lu files, %lu inputs, %.1f s\n", n_files, n_inputs, now() - start);
     /* Nothing replayed is no success. */
     return rc ? rc : n_files == 0;
 }
