@@ -37,8 +37,7 @@ int assay_cmd_open_board(struct assay_backend **out,
     if (o->local)
         return assay_local_open(out, o->cpumask, err);
     if (o->target == NULL)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_TARGET,
-                                  NULL);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_TARGET, NULL);
     pw = getpwuid(getuid());
     if (gethostname(host, sizeof(host) - 1) != 0)
         host[0] = '\0';

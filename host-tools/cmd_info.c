@@ -10,7 +10,7 @@
 /* The rungs below the highest one: "  (also neon, scalar)". */
 static const char *also_of(const char *kernels, char *out, size_t cap)
 {
-    static const char *const rungs[] = { "i8mm", "dotprod", "neon", "scalar" };
+    static const char *const rungs[] = {"i8mm", "dotprod", "neon", "scalar"};
     bool below = false;
 
     out[0] = '\0';
@@ -48,22 +48,21 @@ static void print_info(const struct assay_backend_info *i)
     if (i->features[0] != '\0')
         snprintf(features, sizeof(features), "%s%.200s",
                  i->soc[0] != '\0' ? ", " : "", i->features);
+    printf("%s\n", assay_message(
+                       text, sizeof(text), ASSAY_MSG_INFO_BOARD, "board",
+                       i->board_id, "soc", i->soc, "features", features,
+                       "memory", assay_num_bytes(i->memory_limit).text, "agent",
+                       i->build_id, "protocol", assay_num_u(i->protocol).text,
+                       "uptime", uptime_of(i->uptime_s, up, sizeof(up)), NULL));
     printf("%s\n",
-           assay_message(text, sizeof(text), ASSAY_MSG_INFO_BOARD, "board",
-                         i->board_id, "soc", i->soc, "features", features,
-                         "memory", assay_num_bytes(i->memory_limit).text,
-                         "agent", i->build_id, "protocol",
-                         assay_num_u(i->protocol).text, "uptime",
-                         uptime_of(i->uptime_s, up, sizeof(up)), NULL));
-    printf("%s\n",
-           assay_message(text, sizeof(text), ASSAY_MSG_INFO_KERNELS,
-                         "kernels", i->kernels, "also",
+           assay_message(text, sizeof(text), ASSAY_MSG_INFO_KERNELS, "kernels",
+                         i->kernels, "also",
                          also_of(i->kernels, also, sizeof(also)), NULL));
     if (i->lease_owner[0] == '\0')
         assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_FREE, NULL);
     else
-        assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_HELD,
-                      "owner", i->lease_owner, "seconds",
+        assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_HELD, "owner",
+                      i->lease_owner, "seconds",
                       assay_num_u(i->lease_expires_s).text, NULL);
     printf("%s\n",
            assay_message(text, sizeof(text), ASSAY_MSG_INFO_LEASE, "lease",
@@ -75,8 +74,8 @@ static void print_info(const struct assay_backend_info *i)
 int assay_cmd_info(const struct assay_options *o, int argc, char **argv)
 {
     struct assay_backend *b = NULL;
-    struct assay_backend_info info = { 0 };
-    struct assay_err err = { 0 };
+    struct assay_backend_info info = {0};
+    struct assay_err err = {0};
     int rc, code = 0;
 
     (void)argc;

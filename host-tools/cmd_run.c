@@ -81,11 +81,10 @@ static int dry_run(struct assay_run *r, struct assay_err *err)
         return rc;
     for (uint32_t i = 0; i < r->s->n_layers; i++)
         n += r->layers[i].run;
-    printf("%s\n",
-           assay_message(text, sizeof(text), ASSAY_MSG_DRY_RUN, "layers",
-                         assay_num_u(n).text, "samples",
-                         assay_num_u(r->n_samples).text, "target",
-                         r->o->local ? "--local" : r->o->target, NULL));
+    printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_DRY_RUN,
+                                 "layers", assay_num_u(n).text, "samples",
+                                 assay_num_u(r->n_samples).text, "target",
+                                 r->o->local ? "--local" : r->o->target, NULL));
     return 0;
 }
 
@@ -96,8 +95,8 @@ static int connect_board(struct assay_run *r, struct assay_err *err)
 
     snprintf(target, sizeof(target), "%.250s",
              r->o->local ? "--local" : r->o->target);
-    assay_message(text, sizeof(text), ASSAY_MSG_PHASE_CONNECT, "target",
-                  target, NULL);
+    assay_message(text, sizeof(text), ASSAY_MSG_PHASE_CONNECT, "target", target,
+                  NULL);
     assay_progress_phase(&r->progress, 1, 0, text);
     rc = assay_cmd_open_board(&r->board, r->o, err);
     if (rc == 0)
@@ -127,9 +126,9 @@ static int run_samples(struct assay_run *r, struct assay_err *err)
         if (r->error.code != 0 || r->interrupted != 0 || r->stopped)
             break;
     }
-    assay_progress_phase(&r->progress, 4, 0,
-                         assay_message(text, sizeof(text),
-                                       ASSAY_MSG_PHASE_COMPARE, NULL));
+    assay_progress_phase(
+        &r->progress, 4, 0,
+        assay_message(text, sizeof(text), ASSAY_MSG_PHASE_COMPARE, NULL));
     assay_progress_clear(&r->progress);
     return rc;
 }
@@ -140,9 +139,8 @@ static void start_clock(struct assay_run *r)
     struct tm tm;
 
     r->started_ms = assay_monotonic_ms();
-    if (gmtime_r(&now, &tm) == NULL ||
-        strftime(r->started, sizeof(r->started), "%Y-%m-%dT%H:%M:%SZ", &tm) ==
-            0)
+    if (gmtime_r(&now, &tm) == NULL || strftime(r->started, sizeof(r->started),
+                                                "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
         r->started[0] = '\0';
 }
 
@@ -158,8 +156,8 @@ static int finish(struct assay_run *r, int argc, char **argv)
                       r->error.text, "have", assay_num_u(sum.compared).text,
                       "expected", assay_num_u(sum.expected).text, NULL);
         fprintf(stderr, "%s\n",
-                assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE,
-                              "text", text, NULL));
+                assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
+                              text, NULL));
     }
     return assay_run_report(r, &sum, argc, argv);
 }
@@ -181,13 +179,12 @@ static bool skip_missing(const struct assay_options *o)
 
 int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
 {
-    struct assay_run r = { .o = o };
-    struct assay_err err = { 0 };
+    struct assay_run r = {.o = o};
+    struct assay_err err = {0};
     int rc, code;
 
     if (o->target == NULL && !o->local && !o->list && !o->dry_run) {
-        (void)assay_fail_message(&err, ASSAY_EUSAGE, ASSAY_MSG_NO_TARGET,
-                                 NULL);
+        (void)assay_fail_message(&err, ASSAY_EUSAGE, ASSAY_MSG_NO_TARGET, NULL);
         return assay_cmd_failed(&err);
     }
     if (skip_missing(o))

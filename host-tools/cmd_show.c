@@ -13,23 +13,36 @@
 #include "lib/engine/plan.h"
 
 static const char *const step_names[] = {
-    [ASSAY_STEP_ADD] = "add",       [ASSAY_STEP_SHL] = "shl",
-    [ASSAY_STEP_SHR] = "shr",       [ASSAY_STEP_MUL] = "mul",
-    [ASSAY_STEP_SRDHM] = "srdhm",   [ASSAY_STEP_SDMULH] = "sdmulh",
+    [ASSAY_STEP_ADD] = "add",
+    [ASSAY_STEP_SHL] = "shl",
+    [ASSAY_STEP_SHR] = "shr",
+    [ASSAY_STEP_MUL] = "mul",
+    [ASSAY_STEP_SRDHM] = "srdhm",
+    [ASSAY_STEP_SDMULH] = "sdmulh",
     [ASSAY_STEP_ADD_INPUT] = "add_input",
-    [ASSAY_STEP_SAT] = "sat",       [ASSAY_STEP_WRAP] = "wrap",
-    [ASSAY_STEP_TO_F32] = "to_f32", [ASSAY_STEP_TO_F64] = "to_f64",
-    [ASSAY_STEP_FMUL] = "fmul",     [ASSAY_STEP_FDIV] = "fdiv",
-    [ASSAY_STEP_FADD] = "fadd",     [ASSAY_STEP_FFMA] = "ffma",
-    [ASSAY_STEP_FCLAMP] = "fclamp", [ASSAY_STEP_FROUND] = "fround",
-    [ASSAY_STEP_ADD_ZP] = "add_zp", [ASSAY_STEP_CLAMP] = "clamp",
+    [ASSAY_STEP_SAT] = "sat",
+    [ASSAY_STEP_WRAP] = "wrap",
+    [ASSAY_STEP_TO_F32] = "to_f32",
+    [ASSAY_STEP_TO_F64] = "to_f64",
+    [ASSAY_STEP_FMUL] = "fmul",
+    [ASSAY_STEP_FDIV] = "fdiv",
+    [ASSAY_STEP_FADD] = "fadd",
+    [ASSAY_STEP_FFMA] = "ffma",
+    [ASSAY_STEP_FCLAMP] = "fclamp",
+    [ASSAY_STEP_FROUND] = "fround",
+    [ASSAY_STEP_ADD_ZP] = "add_zp",
+    [ASSAY_STEP_CLAMP] = "clamp",
 };
 
 static const char *const round_names[] = {
-    [ASSAY_ROUND_FLOOR] = "floor",         [ASSAY_ROUND_CEIL] = "ceil",
-    [ASSAY_ROUND_TRUNC] = "trunc",         [ASSAY_ROUND_HALF_UP] = "half_up",
-    [ASSAY_ROUND_HALF_EVEN] = "half_even", [ASSAY_ROUND_HALF_AWAY] = "half_away",
-    [ASSAY_ROUND_HALF_DOWN] = "half_down", [ASSAY_ROUND_HALF_ZERO] = "half_zero",
+    [ASSAY_ROUND_FLOOR] = "floor",
+    [ASSAY_ROUND_CEIL] = "ceil",
+    [ASSAY_ROUND_TRUNC] = "trunc",
+    [ASSAY_ROUND_HALF_UP] = "half_up",
+    [ASSAY_ROUND_HALF_EVEN] = "half_even",
+    [ASSAY_ROUND_HALF_AWAY] = "half_away",
+    [ASSAY_ROUND_HALF_DOWN] = "half_down",
+    [ASSAY_ROUND_HALF_ZERO] = "half_zero",
 };
 
 static bool has_round(uint8_t kind)
@@ -96,14 +109,13 @@ static void print_tensor(const char *role, const struct assay_tensor *t)
 {
     char shape[128];
 
-    printf("  %-8s %s %s %s", role, t->name,
-           assay_dtype_name(t->dtype),
+    printf("  %-8s %s %s %s", role, t->name, assay_dtype_name(t->dtype),
            assay_report_shape(t, shape, sizeof(shape)));
     if (t->axes[0] != '\0')
         printf(" %s", t->axes);
     if (t->quant.n > 0)
-        printf("   scale %.9g zero point %" PRId32,
-               (double)t->quant.scale[0], t->quant.zero_point[0]);
+        printf("   scale %.9g zero point %" PRId32, (double)t->quant.scale[0],
+               t->quant.zero_point[0]);
     if (t->quant.n > 1)
         printf(" .. (%" PRIu32 " channels)", t->quant.n);
     printf("\n");
@@ -121,8 +133,7 @@ static void print_layer(const struct assay_slice *s, uint32_t i,
         print_tensor("input", &s->tensors[l->inputs[j]]);
     print_tensor("output", &s->tensors[l->output]);
     if (l->op == ASSAY_OP_SKIPPED) {
-        printf("  skipped  %s\n",
-               l->skip_reason != NULL ? l->skip_reason : "");
+        printf("  skipped  %s\n", l->skip_reason != NULL ? l->skip_reason : "");
         return;
     }
     printf("  kernel   %s   %" PRIu64 " MAC\n", assay_plan_kernel(plan, i),
@@ -148,8 +159,7 @@ static void print_table(const struct assay_slice *s,
         char shape[128], scale[32] = "-", zp[32] = "-";
 
         if (t->quant.n > 0) {
-            snprintf(scale, sizeof(scale), "%.6g",
-                     (double)t->quant.scale[0]);
+            snprintf(scale, sizeof(scale), "%.6g", (double)t->quant.scale[0]);
             snprintf(zp, sizeof(zp), "%" PRId32, t->quant.zero_point[0]);
         }
         printf("%03" PRIu32 " %-18s %-28s %-7s %-14s %12s %5s %-18s %10" PRIu64
@@ -169,12 +179,11 @@ static void print_head(const struct assay_prepared *p)
 
     assay_hex(p->slice->model_sha256, ASSAY_SHA256_LEN, hash);
     snprintf(name, sizeof(name), "%.190s", p->slice->model_name);
-    printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_HEAD,
-                                 "model", name, "hash", hash, "layers",
-                                 assay_num_u(p->slice->n_layers).text,
-                                 "tensors",
-                                 assay_num_u(p->slice->n_tensors).text,
-                                 NULL));
+    printf("%s\n",
+           assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_HEAD, "model",
+                         name, "hash", hash, "layers",
+                         assay_num_u(p->slice->n_layers).text, "tensors",
+                         assay_num_u(p->slice->n_tensors).text, NULL));
 }
 
 /* Operator types in order of appearance, with their number. */
@@ -210,10 +219,10 @@ static void print_import(const struct assay_prepared *p,
         bool skipped = l->op == ASSAY_OP_SKIPPED;
 
         known += !skipped;
-        proved += !skipped &&
-                  (l->real_op == ASSAY_REAL_NONE ||
-                   assay_numerics_proved(p->numerics, l->real_op,
-                                         s->tensors[l->output].dtype));
+        proved +=
+            !skipped && (l->real_op == ASSAY_REAL_NONE ||
+                         assay_numerics_proved(p->numerics, l->real_op,
+                                               s->tensors[l->output].dtype));
         macs += assay_plan_macs(plan, i);
         if (skipped)
             printf("%s\n",
@@ -225,11 +234,10 @@ static void print_import(const struct assay_prepared *p,
     printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_OPS,
                                  "known", assay_num_u(known).text, "all",
                                  assay_num_u(s->n_layers).text, NULL));
-    printf("%s\n",
-           assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_NUMERICS,
-                         "numerics", p->numerics, "proved",
-                         assay_num_u(proved).text, "all",
-                         assay_num_u(known).text, NULL));
+    printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_NUMERICS,
+                                 "numerics", p->numerics, "proved",
+                                 assay_num_u(proved).text, "all",
+                                 assay_num_u(known).text, NULL));
     printf("%s\n",
            assay_message(text, sizeof(text), ASSAY_MSG_IMPORT_PLAN, "arena",
                          assay_num_bytes(assay_plan_arena_bytes(plan)).text,
@@ -242,9 +250,9 @@ static int with_plan(const struct assay_options *o, bool import)
 {
     struct assay_prepared p;
     struct assay_kernel_table table;
-    struct assay_plan_limits limits = { 0 };
+    struct assay_plan_limits limits = {0};
     struct assay_plan *plan = NULL;
-    struct assay_err err = { 0 };
+    struct assay_err err = {0};
     uint32_t layer = 0;
     int rc = assay_prepare(&p, o, &err), code = 0;
 
@@ -278,13 +286,13 @@ int assay_cmd_show(const struct assay_options *o, int argc, char **argv)
 
 int assay_cmd_import(const struct assay_options *o, int argc, char **argv)
 {
-    struct assay_err err = { 0 };
+    struct assay_err err = {0};
 
     (void)argc;
     (void)argv;
     if (o->output_dir != NULL) {
-        (void)assay_fail_message(&err, ASSAY_EUSAGE,
-                                 ASSAY_MSG_IMPORT_NO_OUTPUT, NULL);
+        (void)assay_fail_message(&err, ASSAY_EUSAGE, ASSAY_MSG_IMPORT_NO_OUTPUT,
+                                 NULL);
         return assay_cmd_failed(&err);
     }
     return with_plan(o, true);

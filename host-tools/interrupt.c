@@ -16,7 +16,7 @@ static void on_signal(int sig)
 
 void assay_interrupt_install(void)
 {
-    struct sigaction sa = { .sa_handler = on_signal };
+    struct sigaction sa = {.sa_handler = on_signal};
 
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL); /* no SA_RESTART: waits wake up */

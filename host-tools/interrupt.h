@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 void assay_interrupt_install(void);
-int assay_interrupted(void);     /* 0, or the signal */
+int assay_interrupted(void); /* 0, or the signal */
 void assay_interrupt_request(bool under_way);
 /* Turns true when waits are to be abandoned; for the client. */
 const volatile int *assay_interrupt_abandon(void);

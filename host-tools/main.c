@@ -9,10 +9,10 @@ static const struct {
     enum assay_command command;
     int (*run)(const struct assay_options *o, int argc, char **argv);
 } commands[] = {
-    { ASSAY_CMD_RUN, assay_cmd_run },
-    { ASSAY_CMD_IMPORT, assay_cmd_import },
-    { ASSAY_CMD_SHOW, assay_cmd_show },
-    { ASSAY_CMD_INFO, assay_cmd_info },
+    {ASSAY_CMD_RUN, assay_cmd_run},
+    {ASSAY_CMD_IMPORT, assay_cmd_import},
+    {ASSAY_CMD_SHOW, assay_cmd_show},
+    {ASSAY_CMD_INFO, assay_cmd_info},
 };
 
 static int flush(int code)
@@ -25,7 +25,7 @@ static int flush(int code)
 int main(int argc, char **argv)
 {
     struct assay_options o;
-    struct assay_err err = { 0 };
+    struct assay_err err = {0};
 
     if (assay_options_parse(&o, argc - 1, argv + 1, &err) < 0)
         return assay_cmd_failed(&err);

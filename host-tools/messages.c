@@ -11,7 +11,7 @@
 static const struct {
     const char *name, *args, *text;
 } table[ASSAY_MSG_COUNT] = {
-#define ASSAY_MESSAGE(id, args, text) { #id, args, text },
+#define ASSAY_MESSAGE(id, args, text) {#id, args, text},
 #include "host-tools/messages.def"
 #undef ASSAY_MESSAGE
 };
@@ -39,8 +39,7 @@ static const char *find_arg(const struct arg *args, size_t n, const char *name,
                             size_t len)
 {
     for (size_t i = 0; i < n; i++) {
-        if (strlen(args[i].name) == len &&
-            memcmp(args[i].name, name, len) == 0)
+        if (strlen(args[i].name) == len && memcmp(args[i].name, name, len) == 0)
             return args[i].text != NULL ? args[i].text : "";
     }
     return NULL;
@@ -64,8 +63,7 @@ static void expand(char *out, size_t cap, const char *text,
         const char *value = NULL;
 
         if (end != NULL)
-            value = find_arg(args, n_args, text + 1,
-                             (size_t)(end - text - 1));
+            value = find_arg(args, n_args, text + 1, (size_t)(end - text - 1));
         if (value != NULL) {
             put(out, cap, &at, value, strlen(value));
             text = end + 1;

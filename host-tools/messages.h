@@ -26,8 +26,7 @@ const char *assay_message(char *out, size_t cap, enum assay_message_id id, ...)
     __attribute__((sentinel));
 /* Fills err with the sentence and returns code. */
 int assay_fail_message(struct assay_err *err, int code,
-                       enum assay_message_id id, ...)
-    __attribute__((sentinel));
+                       enum assay_message_id id, ...) __attribute__((sentinel));
 
 const char *assay_message_name(enum assay_message_id id); /* "NO_LAYER" */
 const char *assay_message_text(enum assay_message_id id);
@@ -40,6 +39,6 @@ struct assay_num {
 struct assay_num assay_num_u(uint64_t v);
 struct assay_num assay_num_f(int digits, double v); /* fixed point */
 struct assay_num assay_num_g(int digits, double v); /* significant digits */
-struct assay_num assay_num_bytes(uint64_t v); /* "1.1 kB", "256 MiB" */
+struct assay_num assay_num_bytes(uint64_t v);       /* "1.1 kB", "256 MiB" */
 
 #endif

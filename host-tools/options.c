@@ -21,9 +21,9 @@ struct entry {
 
 static const struct entry entries[] = {
 #define ASSAY_OPTION(key, name, letter, arg, commands, help) \
-    { ASSAY_OPT_##key, name, letter, arg, commands, help },
+    {ASSAY_OPT_##key, name, letter, arg, commands, help},
 #define ASSAY_LATER(name, has_arg) \
-    { ASSAY_OPT_NONE, name, 0, (has_arg) ? "" : NULL, 0, NULL },
+    {ASSAY_OPT_NONE, name, 0, (has_arg) ? "" : NULL, 0, NULL},
 #include "host-tools/options.def"
 #undef ASSAY_OPTION
 #undef ASSAY_LATER
@@ -35,36 +35,36 @@ static const struct {
     enum assay_command command;
     const char *name, *operands, *help;
 } commands[] = {
-    { ASSAY_CMD_RUN, "run", "CASE | -m MODEL -i INPUT [-r REFERENCE]",
-      "run a model on a board and compare every layer with the reference" },
-    { ASSAY_CMD_IMPORT, "import", "CASE | MODEL",
-      "read a model, check that it can be run, print what would be" },
-    { ASSAY_CMD_SHOW, "show", "CASE | MODEL",
-      "print the layers: shapes, scales, programs, kernels" },
-    { ASSAY_CMD_INFO, "info", "", "say what a board is" },
+    {ASSAY_CMD_RUN, "run", "CASE | -m MODEL -i INPUT [-r REFERENCE]",
+     "run a model on a board and compare every layer with the reference"},
+    {ASSAY_CMD_IMPORT, "import", "CASE | MODEL",
+     "read a model, check that it can be run, print what would be"},
+    {ASSAY_CMD_SHOW, "show", "CASE | MODEL",
+     "print the layers: shapes, scales, programs, kernels"},
+    {ASSAY_CMD_INFO, "info", "", "say what a board is"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare",   "pinpoint", "explain", "impact",    "lint",   "mutate",
-    "replay",    "fit-arith", "image",  "triage",    "keygen", "pair",
-    "deploy",    "self-test", "nightly", "history",  "report", "vectors",
+    "compare", "pinpoint",  "explain", "impact",  "lint",   "mutate",
+    "replay",  "fit-arith", "image",   "triage",  "keygen", "pair",
+    "deploy",  "self-test", "nightly", "history", "report", "vectors",
 };
 
 static const struct {
     const char *code, *meaning;
 } exits[] = {
-    { "0", "all expected tensors compared, all within policy" },
-    { "1", "divergence" },
-    { "2", "usage, configuration, file format, incompatible versions" },
-    { "3", "board unreachable, refused, busy, lost" },
-    { "4", "agent error while running, or assay's kernel or the board's CPU "
-           "found wrong" },
-    { "5", "nothing compared, coverage below --min-coverage, required "
-           "evidence missing, or arithmetic unproven" },
-    { "6", "non-deterministic" },
-    { "77", "skipped on request (--skip-if-missing)" },
-    { "130, 143", "interrupted; a partial report exists" },
+    {"0", "all expected tensors compared, all within policy"},
+    {"1", "divergence"},
+    {"2", "usage, configuration, file format, incompatible versions"},
+    {"3", "board unreachable, refused, busy, lost"},
+    {"4", "agent error while running, or assay's kernel or the board's CPU "
+          "found wrong"},
+    {"5", "nothing compared, coverage below --min-coverage, required "
+          "evidence missing, or arithmetic unproven"},
+    {"6", "non-deterministic"},
+    {"77", "skipped on request (--skip-if-missing)"},
+    {"130, 143", "interrupted; a partial report exists"},
 };
 
 const char *assay_command_name(enum assay_command c)
@@ -211,12 +211,11 @@ static int refuse_command(const char *name, struct assay_err *err)
     const char *near = commands[0].name;
     unsigned best = ~0u;
 
-    for (size_t i = 0;
-         i < sizeof(later_commands) / sizeof(later_commands[0]); i++) {
+    for (size_t i = 0; i < sizeof(later_commands) / sizeof(later_commands[0]);
+         i++) {
         if (strcmp(later_commands[i], name) == 0)
-            return assay_fail_message(err, ASSAY_EUSAGE,
-                                      ASSAY_MSG_LATER_COMMAND, "name", name,
-                                      NULL);
+            return assay_fail_message(
+                err, ASSAY_EUSAGE, ASSAY_MSG_LATER_COMMAND, "name", name, NULL);
     }
     for (size_t i = 0; i < N_COMMANDS; i++) {
         unsigned d = assay_edit_distance(name, commands[i].name);
@@ -240,15 +239,13 @@ static int refuse_option(const char *word, int opt, struct assay_err *err)
 
     if (opt >= FIRST_VAL) { /* --flag=value */
         snprintf(name, sizeof(name), "--%s", entries[opt - FIRST_VAL].name);
-        return assay_fail_message(err, ASSAY_EUSAGE,
-                                  ASSAY_MSG_SURPLUS_ARGUMENT, "name", name,
-                                  NULL);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_SURPLUS_ARGUMENT,
+                                  "name", name, NULL);
     }
     if (strncmp(word, "--", 2) != 0 || opt != 0) {
         snprintf(name, sizeof(name), "-%c", opt);
-        return assay_fail_message(err, ASSAY_EUSAGE,
-                                  ASSAY_MSG_UNKNOWN_OPTION, "name", name,
-                                  "near", "--help", NULL);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_UNKNOWN_OPTION,
+                                  "name", name, "near", "--help", NULL);
     }
     n = strcspn(word, "=");
     snprintf(name, sizeof(name), "%.*s", (int)(n < 60 ? n : 60), word);
@@ -262,9 +259,8 @@ static int refuse_option(const char *word, int opt, struct assay_err *err)
         }
     }
     if (prefixes > 1)
-        return assay_fail_message(err, ASSAY_EUSAGE,
-                                  ASSAY_MSG_AMBIGUOUS_OPTION, "name", name,
-                                  NULL);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_AMBIGUOUS_OPTION,
+                                  "name", name, NULL);
     snprintf(near, sizeof(near), "--%s", best_name);
     return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_UNKNOWN_OPTION,
                               "name", name, "near", near, NULL);
@@ -291,10 +287,9 @@ static int take_option(struct assay_options *o, const struct entry *e,
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_LATER_OPTION,
                                   "name", name, NULL);
     if ((e->commands & (unsigned)o->command) == 0)
-        return assay_fail_message(err, ASSAY_EUSAGE,
-                                  ASSAY_MSG_FOREIGN_OPTION, "name", name,
-                                  "command", assay_command_name(o->command),
-                                  NULL);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_FOREIGN_OPTION,
+                                  "name", name, "command",
+                                  assay_command_name(o->command), NULL);
     return assay_option_store(o, e->key, name, value, err);
 }
 
@@ -304,8 +299,7 @@ static void fill_getopt(struct option *longs, char *shorts)
     for (size_t i = 0; i < N_ENTRIES; i++) {
         longs[i] = (struct option){
             .name = entries[i].name,
-            .has_arg = entries[i].arg != NULL ? required_argument
-                                              : no_argument,
+            .has_arg = entries[i].arg != NULL ? required_argument : no_argument,
             .val = FIRST_VAL + (int)i,
         };
         if (entries[i].letter == 0)
@@ -314,7 +308,7 @@ static void fill_getopt(struct option *longs, char *shorts)
         if (entries[i].arg != NULL)
             *shorts++ = ':';
     }
-    longs[N_ENTRIES] = (struct option){ .name = NULL };
+    longs[N_ENTRIES] = (struct option){.name = NULL};
     *shorts = '\0';
 }
 
@@ -323,22 +317,20 @@ static int check_together(struct assay_options *o, struct assay_err *err)
     if (o->help || o->version)
         return 0;
     if (o->local && o->target != NULL)
-        return assay_fail_message(err, ASSAY_EUSAGE,
-                                  ASSAY_MSG_LOCAL_AND_TARGET, NULL);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_LOCAL_AND_TARGET,
+                                  NULL);
     if (o->target == NULL && !o->local) {
         const char *env = getenv("ASSAY_TARGET");
 
         if (env != NULL && env[0] != '\0')
-            return assay_option_store(o, ASSAY_OPT_TARGET, "ASSAY_TARGET",
-                                      env, err);
+            return assay_option_store(o, ASSAY_OPT_TARGET, "ASSAY_TARGET", env,
+                                      err);
     }
     if (o->operand != NULL &&
         (o->model != NULL || o->inputs.n > 0 || o->reference != NULL))
-        return assay_fail_message(err, ASSAY_EUSAGE,
-                                  ASSAY_MSG_CASE_AND_FILES, "case",
-                                  o->operand, NULL);
-    if (o->command != ASSAY_CMD_INFO && o->operand == NULL &&
-        o->model == NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_CASE_AND_FILES,
+                                  "case", o->operand, NULL);
+    if (o->command != ASSAY_CMD_INFO && o->operand == NULL && o->model == NULL)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_CASE,
                                   "command", assay_command_name(o->command),
                                   NULL);
@@ -368,9 +360,8 @@ static int parse_command_line(struct assay_options *o, int argc, char **argv,
             snprintf(name, sizeof(name), "--%s", e->name);
             if (e->key == ASSAY_OPT_NONE)
                 return take_option(o, e, NULL, err);
-            return assay_fail_message(err, ASSAY_EUSAGE,
-                                      ASSAY_MSG_NO_ARGUMENT, "name", name,
-                                      "arg", e->arg, NULL);
+            return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_ARGUMENT,
+                                      "name", name, "arg", e->arg, NULL);
         }
         rc = take_option(o, e, optarg, err);
         if (rc < 0)
@@ -413,8 +404,7 @@ int assay_options_parse(struct assay_options *out, int argc, char **argv,
         return 0;
     }
     if (argv[0][0] == '-')
-        return refuse_option(argv[0],
-                             argv[0][1] != '-' ? argv[0][1] : 0, err);
+        return refuse_option(argv[0], argv[0][1] != '-' ? argv[0][1] : 0, err);
     o.command = find_command(argv[0]);
     if (o.command == ASSAY_CMD_NONE)
         return refuse_command(argv[0], err);

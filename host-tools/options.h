@@ -67,8 +67,8 @@ struct assay_options {
     uint32_t max_rows;
     bool all, wide, fail_fast, force, skip_if_missing;
     uint64_t timeout_ms, layer_timeout_ms; /* 0: the defaults */
-    uint32_t require; /* bit a column (diff.h) */
-    double min_coverage; /* percent */
+    uint32_t require;                      /* bit a column (diff.h) */
+    double min_coverage;                   /* percent */
     uint32_t cpumask;
     const char *numerics;
     struct assay_strings arith; /* LAYER=NAME */
@@ -82,8 +82,8 @@ struct assay_options {
 /* argv without the program's name. ASSAY_EUSAGE with a sentence. */
 int assay_options_parse(struct assay_options *out, int argc, char **argv,
                         struct assay_err *err) ASSAY_MUST_CHECK;
-void assay_options_usage(FILE *f);                         /* assay --help */
-void assay_options_help(FILE *f, enum assay_command c);    /* of one command */
+void assay_options_usage(FILE *f);                      /* assay --help */
+void assay_options_help(FILE *f, enum assay_command c); /* of one command */
 const char *assay_command_name(enum assay_command c);
 
 /* The threshold that holds for a layer: the last one that matches. */

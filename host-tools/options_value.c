@@ -15,12 +15,11 @@
 #define MAX_SECONDS 86400u
 #define MAX_ROWS 1000000u
 
-static int bad_value(const char *name, const char *value,
-                     const char *expected, struct assay_err *err)
+static int bad_value(const char *name, const char *value, const char *expected,
+                     struct assay_err *err)
 {
     return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_BAD_VALUE, "name",
-                              name, "value", value, "expected", expected,
-                              NULL);
+                              name, "value", value, "expected", expected, NULL);
 }
 
 static int bad_value_id(const char *name, const char *value,
@@ -39,9 +38,8 @@ static int parse_uint(uint64_t *out, const char *name, const char *value,
     errno = 0;
     v = isdigit((unsigned char)value[0]) ? strtoull(value, &end, 10) : 0;
     if (end == NULL || *end != '\0' || errno != 0 || v < lo || v > hi) {
-        assay_message(expected, sizeof(expected), ASSAY_MSG_EXPECT_NUMBER,
-                      "lo", assay_num_u(lo).text, "hi", assay_num_u(hi).text,
-                      NULL);
+        assay_message(expected, sizeof(expected), ASSAY_MSG_EXPECT_NUMBER, "lo",
+                      assay_num_u(lo).text, "hi", assay_num_u(hi).text, NULL);
         return bad_value(name, value, expected, err);
     }
     *out = v;
@@ -69,8 +67,8 @@ static int parse_seconds(uint64_t *ms, const char *name, const char *value,
     char expected[96];
 
     if (!parse_real(&v, value) || v < 0.001 || v > MAX_SECONDS) {
-        assay_message(expected, sizeof(expected), ASSAY_MSG_EXPECT_NUMBER,
-                      "lo", "1", "hi", assay_num_u(MAX_SECONDS).text, NULL);
+        assay_message(expected, sizeof(expected), ASSAY_MSG_EXPECT_NUMBER, "lo",
+                      "1", "hi", assay_num_u(MAX_SECONDS).text, NULL);
         return bad_value(name, value, expected, err);
     }
     *ms = (uint64_t)(v * 1000.0);
@@ -83,8 +81,8 @@ static int add_string(struct assay_strings *s, const char *name,
     if (value[0] == '\0')
         return bad_value_id(name, value, ASSAY_MSG_EXPECT_TEXT, err);
     if (s->n == ASSAY_MAX_REPEATS)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_TOO_MANY,
-                                  "name", name, "limit",
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_TOO_MANY, "name",
+                                  name, "limit",
                                   assay_num_u(ASSAY_MAX_REPEATS).text, NULL);
     s->v[s->n++] = value;
     return 0;
@@ -107,8 +105,8 @@ static int add_threshold(struct assay_thresholds *t, bool integer,
     struct assay_threshold *e = &t->v[t->n];
 
     if (t->n == ASSAY_MAX_REPEATS)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_TOO_MANY,
-                                  "name", name, "limit",
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_TOO_MANY, "name",
+                                  name, "limit",
                                   assay_num_u(ASSAY_MAX_REPEATS).text, NULL);
     if (!parse_real(&e->value, colon != NULL ? colon + 1 : value) ||
         colon == value ||
@@ -121,9 +119,8 @@ static int add_threshold(struct assay_thresholds *t, bool integer,
 }
 
 /* Index of the word in a NULL-ended list. */
-static int parse_word(unsigned *out, const char *const *words,
-                      const char *name, const char *value,
-                      struct assay_err *err)
+static int parse_word(unsigned *out, const char *const *words, const char *name,
+                      const char *value, struct assay_err *err)
 {
     char list[160] = "", expected[200];
 
@@ -168,9 +165,18 @@ static int parse_columns(uint32_t *out, const char *name, const char *value,
 static bool chip_name(const char *s)
 {
     static const char *const patterns[] = {
-        "rk3[0-9][0-9][0-9]*", "rv1[0-9][0-9][0-9]*", "bayes*", "nash*",
-        "bernoulli*", "[xj][2-6]", "[xj][2-6][a-z]", "s[16]00", "s[16]00[a-z]",
-        "bpu*", "qcs*", "sm8*",
+        "rk3[0-9][0-9][0-9]*",
+        "rv1[0-9][0-9][0-9]*",
+        "bayes*",
+        "nash*",
+        "bernoulli*",
+        "[xj][2-6]",
+        "[xj][2-6][a-z]",
+        "s[16]00",
+        "s[16]00[a-z]",
+        "bpu*",
+        "qcs*",
+        "sm8*",
     };
 
     if (strchr(s, '.') != NULL || strchr(s, ':') != NULL)
@@ -186,9 +192,8 @@ static int store_target(struct assay_options *o, const char *name,
                         const char *value, struct assay_err *err)
 {
     if (chip_name(value))
-        return assay_fail_message(err, ASSAY_EUSAGE,
-                                  ASSAY_MSG_ADDRESS_EXPECTED, "value", value,
-                                  NULL);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_ADDRESS_EXPECTED,
+                                  "value", value, NULL);
     return set_string(&o->target, name, value, err);
 }
 
@@ -196,11 +201,10 @@ static int store_word(struct assay_options *o, enum assay_option_key key,
                       const char *name, const char *value,
                       struct assay_err *err)
 {
-    static const char *const modes[] = { "both", "cumulative", "isolated",
-                                         NULL };
-    static const char *const sorts[] = { "index", "mismatch", "max_lsb",
-                                         "cosine", "sqnr", NULL };
-    static const char *const formats[] = { "text", "json", NULL };
+    static const char *const modes[] = {"both", "cumulative", "isolated", NULL};
+    static const char *const sorts[] = {"index",  "mismatch", "max_lsb",
+                                        "cosine", "sqnr",     NULL};
+    static const char *const formats[] = {"text", "json", NULL};
     unsigned w = 0;
     int rc;
 
@@ -252,48 +256,20 @@ static int store_number(struct assay_options *o, enum assay_option_key key,
 static int store_flag(struct assay_options *o, enum assay_option_key key)
 {
     switch (key) {
-    case ASSAY_OPT_LOCAL:
-        o->local = true;
-        return 0;
-    case ASSAY_OPT_ALL:
-        o->all = true;
-        return 0;
-    case ASSAY_OPT_WIDE:
-        o->wide = true;
-        return 0;
-    case ASSAY_OPT_FAIL_FAST:
-        o->fail_fast = true;
-        return 0;
-    case ASSAY_OPT_SAVE_OUTPUTS:
-        o->save_outputs = true;
-        return 0;
-    case ASSAY_OPT_SKIP_IF_MISSING:
-        o->skip_if_missing = true;
-        return 0;
-    case ASSAY_OPT_FORCE:
-        o->force = true;
-        return 0;
-    case ASSAY_OPT_LIST:
-        o->list = true;
-        return 0;
-    case ASSAY_OPT_DRY_RUN:
-        o->dry_run = true;
-        return 0;
-    case ASSAY_OPT_VERBOSE:
-        o->verbose++;
-        return 0;
-    case ASSAY_OPT_QUIET:
-        o->quiet = true;
-        return 0;
-    case ASSAY_OPT_NO_COLOR:
-        o->no_color = true;
-        return 0;
-    case ASSAY_OPT_HELP:
-        o->help = true;
-        return 0;
-    default:
-        o->version = true;
-        return 0;
+    case ASSAY_OPT_LOCAL: o->local = true; return 0;
+    case ASSAY_OPT_ALL: o->all = true; return 0;
+    case ASSAY_OPT_WIDE: o->wide = true; return 0;
+    case ASSAY_OPT_FAIL_FAST: o->fail_fast = true; return 0;
+    case ASSAY_OPT_SAVE_OUTPUTS: o->save_outputs = true; return 0;
+    case ASSAY_OPT_SKIP_IF_MISSING: o->skip_if_missing = true; return 0;
+    case ASSAY_OPT_FORCE: o->force = true; return 0;
+    case ASSAY_OPT_LIST: o->list = true; return 0;
+    case ASSAY_OPT_DRY_RUN: o->dry_run = true; return 0;
+    case ASSAY_OPT_VERBOSE: o->verbose++; return 0;
+    case ASSAY_OPT_QUIET: o->quiet = true; return 0;
+    case ASSAY_OPT_NO_COLOR: o->no_color = true; return 0;
+    case ASSAY_OPT_HELP: o->help = true; return 0;
+    default: o->version = true; return 0;
     }
 }
 
@@ -302,30 +278,23 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
                       struct assay_err *err)
 {
     switch (key) {
-    case ASSAY_OPT_MODEL:
-        return set_string(&o->model, name, value, err);
-    case ASSAY_OPT_INPUT:
-        return add_string(&o->inputs, name, value, err);
+    case ASSAY_OPT_MODEL: return set_string(&o->model, name, value, err);
+    case ASSAY_OPT_INPUT: return add_string(&o->inputs, name, value, err);
     case ASSAY_OPT_REFERENCE:
         return set_string(&o->reference, name, value, err);
     case ASSAY_OPT_OUTPUT_DIR:
         return set_string(&o->output_dir, name, value, err);
-    case ASSAY_OPT_LAYERS:
-        return add_string(&o->layers, name, value, err);
+    case ASSAY_OPT_LAYERS: return add_string(&o->layers, name, value, err);
     case ASSAY_OPT_SKIP_LAYERS:
         return add_string(&o->skip_layers, name, value, err);
-    case ASSAY_OPT_OP_TYPE:
-        return add_string(&o->op_types, name, value, err);
+    case ASSAY_OPT_OP_TYPE: return add_string(&o->op_types, name, value, err);
     case ASSAY_OPT_START_LAYER:
         return set_string(&o->start_layer, name, value, err);
     case ASSAY_OPT_END_LAYER:
         return set_string(&o->end_layer, name, value, err);
-    case ASSAY_OPT_LAYER:
-        return set_string(&o->layer, name, value, err);
-    case ASSAY_OPT_NUMERICS:
-        return set_string(&o->numerics, name, value, err);
-    default:
-        return set_string(&o->json, name, value, err);
+    case ASSAY_OPT_LAYER: return set_string(&o->layer, name, value, err);
+    case ASSAY_OPT_NUMERICS: return set_string(&o->numerics, name, value, err);
+    default: return set_string(&o->json, name, value, err);
     }
 }
 
@@ -338,22 +307,18 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     if (value == NULL)
         return store_flag(o, key);
     switch (key) {
-    case ASSAY_OPT_TARGET:
-        return store_target(o, name, value, err);
+    case ASSAY_OPT_TARGET: return store_target(o, name, value, err);
     case ASSAY_OPT_MODE:
     case ASSAY_OPT_SORT_BY:
-    case ASSAY_OPT_FORMAT:
-        return store_word(o, key, name, value, err);
+    case ASSAY_OPT_FORMAT: return store_word(o, key, name, value, err);
     case ASSAY_OPT_MAX_ROWS:
     case ASSAY_OPT_TIMEOUT:
     case ASSAY_OPT_LAYER_TIMEOUT:
     case ASSAY_OPT_MAX_LSB:
     case ASSAY_OPT_ATOL:
     case ASSAY_OPT_RTOL:
-    case ASSAY_OPT_MIN_COVERAGE:
-        return store_number(o, key, name, value, err);
-    case ASSAY_OPT_REQUIRE:
-        return parse_columns(&o->require, name, value, err);
+    case ASSAY_OPT_MIN_COVERAGE: return store_number(o, key, name, value, err);
+    case ASSAY_OPT_REQUIRE: return parse_columns(&o->require, name, value, err);
     case ASSAY_OPT_CPUMASK:
         if (assay_cpu_parse_mask(value, &o->cpumask) != 0)
             return bad_value_id(name, value, ASSAY_MSG_EXPECT_MASK, err);
@@ -363,8 +328,7 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
         if (eq == NULL || eq == value || eq[1] == '\0')
             return bad_value_id(name, value, ASSAY_MSG_EXPECT_ARITH, err);
         return add_string(&o->arith, name, value, err);
-    default:
-        return store_text(o, key, name, value, err);
+    default: return store_text(o, key, name, value, err);
     }
 }
 

@@ -16,8 +16,8 @@ static void print_note(void *self, const char *text)
     if (p->quiet)
         return;
     fprintf(stderr, "%s\n",
-            assay_message(line, sizeof(line), ASSAY_MSG_NOTE_LINE, "text",
-                          text, NULL));
+            assay_message(line, sizeof(line), ASSAY_MSG_NOTE_LINE, "text", text,
+                          NULL));
 }
 
 const char *assay_prepare_path(const struct assay_options *o)
@@ -47,9 +47,9 @@ int assay_find_layer(uint32_t *out, const struct assay_slice *s,
     int64_t i = assay_slice_find_layer(s, name);
 
     if (i < 0)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_LAYER,
-                                  "name", name, "near",
-                                  assay_nearest_layer(s, name), NULL);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_LAYER, "name",
+                                  name, "near", assay_nearest_layer(s, name),
+                                  NULL);
     *out = (uint32_t)i;
     return 0;
 }
@@ -91,8 +91,8 @@ static int check_names(const struct assay_options *o, struct assay_err *err)
     int rc = 0;
 
     if (o->numerics != NULL)
-        rc = check_name(o->numerics, assay_numerics_name,
-                        ASSAY_MSG_NO_NUMERICS, err);
+        rc = check_name(o->numerics, assay_numerics_name, ASSAY_MSG_NO_NUMERICS,
+                        err);
     for (size_t i = 0; i < o->arith.n && rc == 0; i++)
         rc = check_name(strrchr(o->arith.v[i], '=') + 1, assay_arith_name,
                         ASSAY_MSG_NO_ARITHMETIC, err);
@@ -165,8 +165,8 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
     if (rc == 0)
         rc = assay_model_open(&p->slice, model, &p->note, err);
     if (rc == 0) {
-        p->numerics = o->numerics != NULL ? o->numerics
-                                          : assay_case_numerics(&p->c);
+        p->numerics =
+            o->numerics != NULL ? o->numerics : assay_case_numerics(&p->c);
         rc = assay_numerics_apply(p->slice, p->numerics, err);
     }
     for (size_t i = 0; i < o->arith.n && rc == 0; i++)

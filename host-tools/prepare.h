@@ -27,7 +27,6 @@ const char *assay_prepare_path(const struct assay_options *o);
 /* The layer with the name most like `name`; "" when there is none. */
 const char *assay_nearest_layer(const struct assay_slice *s, const char *name);
 int assay_find_layer(uint32_t *out, const struct assay_slice *s,
-                     const char *name, struct assay_err *err)
-    ASSAY_MUST_CHECK;
+                     const char *name, struct assay_err *err) ASSAY_MUST_CHECK;
 
 #endif

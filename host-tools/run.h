@@ -56,14 +56,14 @@ struct assay_run {
     struct assay_run_layer *layers;
     struct assay_sample_layer *now; /* one a layer */
     uint32_t n_samples, sample;     /* sample: the one under way */
-    bool host_reference; /* a sample had no golden */
-    int64_t *producer;   /* layer that computes a tensor, or -1 */
-    const void **values; /* a tensor's reference or input, or NULL */
+    bool host_reference;            /* a sample had no golden */
+    int64_t *producer;              /* layer that computes a tensor, or -1 */
+    const void **values;            /* a tensor's reference or input, or NULL */
     struct assay_sample inputs, golden;
     struct assay_npz_writer *saving;
-    bool stopped;        /* --fail-fast */
-    int interrupted;     /* signal */
-    uint32_t running;    /* the layer that began last */
+    bool stopped;     /* --fail-fast */
+    int interrupted;  /* signal */
+    uint32_t running; /* the layer that began last */
     bool is_running;
     struct assay_err error; /* of the backend; code 0: none */
     uint64_t started_ms, duration_ms;

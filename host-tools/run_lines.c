@@ -8,8 +8,7 @@
 
 #define TEXT 1024
 
-void assay_line_add(struct assay_lines *l, const char *prefix,
-                    const char *text)
+void assay_line_add(struct assay_lines *l, const char *prefix, const char *text)
 {
     char line[TEXT + 64];
     const char *kept;
@@ -57,8 +56,7 @@ void assay_run_head_lines(struct assay_run *r,
                   assay_run_reference(r, ref, sizeof(ref)), NULL);
     assay_line_add(l, "", text);
     if (r->host_reference)
-        assay_line_add(l, "", assay_message_text(
-                                  ASSAY_MSG_HEAD_NO_REFERENCE));
+        assay_line_add(l, "", assay_message_text(ASSAY_MSG_HEAD_NO_REFERENCE));
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         const struct assay_layer *y = &r->s->layers[i];
 
@@ -69,14 +67,62 @@ void assay_run_head_lines(struct assay_run *r,
         assay_line_add(l, "", text);
     }
     if (sum->has_float) {
-        assay_message(text, sizeof(text), ASSAY_MSG_HEAD_TOLERANCE, "rtol",
-                      assay_num_g(3, assay_threshold_of(&r->o->rtol, "", 1e-5))
-                          .text,
-                      "atol",
-                      assay_num_g(3, assay_threshold_of(&r->o->atol, "", 1e-6))
-                          .text,
-                      NULL);
+        assay_message(
+            text, sizeof(text), ASSAY_MSG_HEAD_TOLERANCE, "rtol",
+            assay_num_g(3, assay_threshold_of(&r->o->rtol, "", 1e-5)).text,
+            "atol",
+            assay_num_g(3, assay_threshold_of(&r->o->atol, "", 1e-6)).text,
+            NULL);
         assay_line_add(l, "", text);
+    }
+}
+
+/* Why a run without a verdict has none. */
+static const char *gap_sentence(const struct assay_run *r,
+                                const struct assay_run_summary *sum, char *out,
+                                size_t cap, enum assay_message_id *id)
+{
+    double percent =
+        sum->expected > 0 ? 100.0 * sum->compared / sum->expected : 0.0;
+
+    *id = ASSAY_MSG_BOARD_LOST;
+    if (r->error.code != 0)
+        return assay_message(out, cap, *id, "why", r->error.text, "have",
+                             assay_num_u(sum->compared).text, "expected",
+                             assay_num_u(sum->expected).text, NULL);
+    *id = ASSAY_MSG_NOT_COMPARED;
+    if (sum->compared == 0)
+        return assay_message(out, cap, *id, NULL);
+    *id = ASSAY_MSG_MISSING_EVIDENCE;
+    for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
+        if ((sum->missing_columns & (1u << c)) != 0)
+            return assay_message(out, cap, *id, "column",
+                                 assay_column_name((enum assay_column)c), NULL);
+    }
+    *id = ASSAY_MSG_LOW_COVERAGE;
+    return assay_message(out, cap, *id, "have", assay_num_u(sum->compared).text,
+                         "expected", assay_num_u(sum->expected).text, "percent",
+                         assay_num_f(1, percent).text, "wanted",
+                         assay_num_g(4, r->o->min_coverage).text, NULL);
+}
+
+static enum assay_message_id verdict_message(const struct assay_run *r,
+                                             const struct assay_run_summary *s)
+{
+    switch (s->verdict) {
+    case ASSAY_VERDICT_MATCH:
+        if (s->status[ASSAY_ROW_WITHIN] + s->status[ASSAY_ROW_INHERITED] > 0)
+            return ASSAY_MSG_VERDICT_MATCH_WITHIN;
+        return ASSAY_MSG_VERDICT_MATCH;
+    case ASSAY_VERDICT_ASSAY_KERNEL: return ASSAY_MSG_VERDICT_ASSAY_KERNEL;
+    case ASSAY_VERDICT_BOARD_CPU: return ASSAY_MSG_VERDICT_BOARD_CPU;
+    case ASSAY_VERDICT_UNPROVEN: return ASSAY_MSG_VERDICT_UNPROVEN;
+    default:
+        if (r->layers[s->first_culprit].host_cpu != ASSAY_REL_EQUAL)
+            return ASSAY_MSG_VERDICT_UNEXPLAINED_UNSEEN;
+        if (r->s->layers[s->first_culprit].arith_overridden)
+            return ASSAY_MSG_VERDICT_UNEXPLAINED_OVERRIDE;
+        return ASSAY_MSG_VERDICT_UNEXPLAINED;
     }
 }
 
@@ -84,72 +130,18 @@ const char *assay_run_sentence(const struct assay_run *r,
                                const struct assay_run_summary *sum, char *out,
                                size_t cap, enum assay_message_id *id)
 {
-    const struct assay_run_layer *k = &r->layers[sum->first_culprit];
-    const struct assay_layer *y = r->s->n_layers > 0
-                                      ? &r->s->layers[sum->first_culprit]
-                                      : NULL;
+    const struct assay_layer *y;
 
-    if (!sum->has_verdict) {
-        char columns[64] = "";
-
-        *id = ASSAY_MSG_COUNT;
-        if (r->error.code != 0)
-            return assay_message(
-                out, cap, ASSAY_MSG_BOARD_LOST, "why", r->error.text, "have",
-                assay_num_u(sum->compared).text, "expected",
-                assay_num_u(sum->expected).text, NULL);
-        if (sum->compared == 0) {
-            *id = ASSAY_MSG_NOT_COMPARED;
-            return assay_message(out, cap, *id, NULL);
-        }
-        for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
-            if ((sum->missing_columns & (1u << c)) != 0 &&
-                columns[0] == '\0')
-                snprintf(columns, sizeof(columns), "%s",
-                         assay_column_name((enum assay_column)c));
-        }
-        *id = ASSAY_MSG_MISSING_EVIDENCE;
-        if (columns[0] != '\0')
-            return assay_message(out, cap, *id, "column", columns, NULL);
-        *id = ASSAY_MSG_LOW_COVERAGE;
-        return assay_message(
-            out, cap, *id, "have", assay_num_u(sum->compared).text,
-            "expected", assay_num_u(sum->expected).text, "percent",
-            assay_num_f(1, sum->expected > 0 ? 100.0 * sum->compared /
-                                                   sum->expected
-                                             : 0.0)
-                .text,
-            "wanted", assay_num_g(4, r->o->min_coverage).text, NULL);
-    }
-    *id = (enum assay_message_id)((int)ASSAY_MSG_VERDICT_MATCH);
-    if (sum->verdict == ASSAY_VERDICT_MATCH) {
-        if (sum->status[ASSAY_ROW_WITHIN] + sum->status[ASSAY_ROW_INHERITED] >
-            0)
-            *id = ASSAY_MSG_VERDICT_MATCH_WITHIN;
+    if (!sum->has_verdict)
+        return gap_sentence(r, sum, out, cap, id);
+    *id = verdict_message(r, sum);
+    if (sum->verdict == ASSAY_VERDICT_MATCH)
         return assay_message(out, cap, *id, NULL);
-    }
-    switch (sum->verdict) {
-    case ASSAY_VERDICT_ASSAY_KERNEL:
-        *id = ASSAY_MSG_VERDICT_ASSAY_KERNEL;
-        break;
-    case ASSAY_VERDICT_BOARD_CPU:
-        *id = ASSAY_MSG_VERDICT_BOARD_CPU;
-        break;
-    case ASSAY_VERDICT_UNPROVEN:
-        *id = ASSAY_MSG_VERDICT_UNPROVEN;
-        break;
-    default:
-        *id = ASSAY_MSG_VERDICT_UNEXPLAINED;
-        if (k->host_cpu != ASSAY_REL_EQUAL)
-            *id = ASSAY_MSG_VERDICT_UNEXPLAINED_UNSEEN;
-        else if (y->arith_overridden)
-            *id = ASSAY_MSG_VERDICT_UNEXPLAINED_OVERRIDE;
-        break;
-    }
-    return assay_message(out, cap, *id, "layer", y->name, "kernel", k->kernel,
-                         "features", r->info.features, "numerics",
-                         r->p.numerics, "op", y->source_op, "arith", y->arith,
-                         NULL);
+    y = &r->s->layers[sum->first_culprit];
+    return assay_message(out, cap, *id, "layer", y->name, "kernel",
+                         r->layers[sum->first_culprit].kernel, "features",
+                         r->info.features, "numerics", r->p.numerics, "op",
+                         y->source_op, "arith", y->arith, NULL);
 }
 
 static void count_lines(const struct assay_run *r,
@@ -165,11 +157,10 @@ static void count_lines(const struct assay_run *r,
         snprintf(counts, sizeof(counts), "%u exact", s[ASSAY_ROW_EXACT]);
         assay_message(text, sizeof(text), ASSAY_MSG_SUM_SHORT, "layers",
                       assay_num_u(sum->compared).text, "column",
-                      assay_column_name(ASSAY_COL_CPU), "counts", counts,
-                      NULL);
+                      assay_column_name(ASSAY_COL_CPU), "counts", counts, NULL);
     } else {
-        uint32_t good = s[ASSAY_ROW_EXACT] + s[ASSAY_ROW_WITHIN] +
-                        s[ASSAY_ROW_INHERITED];
+        uint32_t good =
+            s[ASSAY_ROW_EXACT] + s[ASSAY_ROW_WITHIN] + s[ASSAY_ROW_INHERITED];
 
         assay_message(text, sizeof(text), ASSAY_MSG_SUM_COUNTS, "compared",
                       assay_num_u(sum->compared).text, "good",
@@ -249,9 +240,9 @@ static void box_line(const struct assay_tensor *t, const struct assay_diff *d,
         char axis;
         enum assay_message_id id;
     } kinds[] = {
-        { 'C', ASSAY_MSG_WHERE_CHANNELS },
-        { 'H', ASSAY_MSG_WHERE_ROWS },
-        { 'W', ASSAY_MSG_WHERE_COLUMNS },
+        {'C', ASSAY_MSG_WHERE_CHANNELS},
+        {'H', ASSAY_MSG_WHERE_ROWS},
+        {'W', ASSAY_MSG_WHERE_COLUMNS},
     };
     char text[TEXT];
 
@@ -302,11 +293,11 @@ static void where_lines(const struct assay_tensor *t,
         assay_report_index(t, d->first[i].index, true, source, sizeof(source));
         other[0] = '\0';
         if (strcmp(index, source) != 0)
-            assay_message(other, sizeof(other), ASSAY_MSG_WHERE_SOURCE,
-                          "index", source, NULL);
+            assay_message(other, sizeof(other), ASSAY_MSG_WHERE_SOURCE, "index",
+                          source, NULL);
         assay_message(
-            text, sizeof(text), ASSAY_MSG_WHERE_ELEMENT, "index", index,
-            "ref", assay_num_g(digits, d->first[i].ref).text, "got",
+            text, sizeof(text), ASSAY_MSG_WHERE_ELEMENT, "index", index, "ref",
+            assay_num_g(digits, d->first[i].ref).text, "got",
             assay_num_g(digits, d->first[i].got).text, "diff",
             assay_num_g(digits, d->first[i].got - d->first[i].ref).text,
             "source", other, NULL);
@@ -374,16 +365,13 @@ static void culprit_block(const struct assay_run *r,
     add_wrapped(l, prefix, text);
     where_lines(t, &k->isolated, l);
     assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_LINE, "host",
-                  column_state(k, ASSAY_COL_HOST, host, sizeof(host)),
-                  "scalar",
-                  column_state(k, ASSAY_COL_CPU_SCALAR, scalar,
-                               sizeof(scalar)),
+                  column_state(k, ASSAY_COL_HOST, host, sizeof(host)), "scalar",
+                  column_state(k, ASSAY_COL_CPU_SCALAR, scalar, sizeof(scalar)),
                   "cpu", column_state(k, ASSAY_COL_CPU, cpu, sizeof(cpu)),
                   NULL);
     assay_line_add(l, "  columns ", text);
-    assay_message(text, sizeof(text), ASSAY_MSG_LAYER_LINE, "op",
-                  y->source_op, "shape",
-                  assay_report_shape(t, shape, sizeof(shape)), "arith",
+    assay_message(text, sizeof(text), ASSAY_MSG_LAYER_LINE, "op", y->source_op,
+                  "shape", assay_report_shape(t, shape, sizeof(shape)), "arith",
                   y->arith != NULL && y->arith[0] != '\0' ? y->arith : "-",
                   NULL);
     assay_line_add(l, "  layer   ", text);
@@ -418,8 +406,8 @@ static void last_line(const struct assay_run *r,
                   match ? ASSAY_MSG_NOT_EXAMINED_WHY : ASSAY_MSG_NOT_EXAMINED,
                   "columns", columns, NULL);
     assay_message(figures, sizeof(figures), ASSAY_MSG_LAST_FIGURES, "seconds",
-                  assay_num_f(2, (double)r->duration_ms / 1000.0).text,
-                  "bytes", assay_num_bytes(received).text, NULL);
+                  assay_num_f(2, (double)r->duration_ms / 1000.0).text, "bytes",
+                  assay_num_bytes(received).text, NULL);
     snprintf(line, sizeof(line), "%.800s   %.100s", text, figures);
     assay_line_add(l, match ? "match   " : "", line);
 }
@@ -436,8 +424,8 @@ void assay_run_tail_lines(struct assay_run *r,
     if (sum->n_culprits > 0)
         culprit_block(r, sum, l);
     else if (!sum->has_verdict)
-        assay_line_add(l, "", assay_run_sentence(r, sum, sentence,
-                                                 sizeof(sentence), &id));
+        assay_line_add(
+            l, "", assay_run_sentence(r, sum, sentence, sizeof(sentence), &id));
     if (r->error.code != 0 || r->interrupted != 0) {
         const char *why = r->error.code != 0
                               ? r->error.text

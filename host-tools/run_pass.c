@@ -57,9 +57,8 @@ static int take_reference(struct context *c, uint32_t layer, const void *data,
 }
 
 /* A result of the run on computed inputs. */
-static int take_cumulative(struct context *c, uint32_t layer,
-                           const void *data, size_t bytes,
-                           const struct assay_diff *d)
+static int take_cumulative(struct context *c, uint32_t layer, const void *data,
+                           size_t bytes, const struct assay_diff *d)
 {
     struct assay_run *r = c->r;
     struct assay_sample_layer *n = &r->now[layer];
@@ -116,11 +115,10 @@ static int bad_size(struct context *c, uint32_t layer, size_t got,
                     size_t expected)
 {
     c->failed_here = true;
-    return assay_fail_message(&c->r->error, ASSAY_EPROTOCOL,
-                              ASSAY_MSG_RESULT_SIZE, "layer",
-                              c->r->s->layers[layer].name, "got",
-                              assay_num_u(got).text, "expected",
-                              assay_num_u(expected).text, NULL);
+    return assay_fail_message(
+        &c->r->error, ASSAY_EPROTOCOL, ASSAY_MSG_RESULT_SIZE, "layer",
+        c->r->s->layers[layer].name, "got", assay_num_u(got).text, "expected",
+        assay_num_u(expected).text, NULL);
 }
 
 static int take(struct context *c, uint32_t layer, const void *data,
@@ -240,8 +238,8 @@ static size_t fill_given(const struct assay_run *r,
             seen[t] = true;
             given[n].tensor = t;
             given[n].data = r->values[t];
-            if (assay_tensor_count(&s->tensors[t], &elements,
-                                   &given[n].bytes, NULL) == 0)
+            if (assay_tensor_count(&s->tensors[t], &elements, &given[n].bytes,
+                                   NULL) == 0)
                 n++;
         }
     }
@@ -250,7 +248,7 @@ static size_t fill_given(const struct assay_run *r,
 
 int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
 {
-    struct context c = { .r = r, .pass = pass };
+    struct context c = {.r = r, .pass = pass};
     struct assay_results results = {
         .self = &c,
         .layer = on_layer,
@@ -264,7 +262,7 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
         .sample = r->sample,
         .layer_timeout_ms = r->o->layer_timeout_ms,
     };
-    struct assay_err err = { 0 };
+    struct assay_err err = {0};
     bool *seen = assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*seen));
     struct assay_run_tensor *given =
         assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*given));

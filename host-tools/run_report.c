@@ -72,16 +72,11 @@ static double sort_key(const struct assay_run *r, uint32_t i)
     if (d->count == 0)
         return INFINITY;
     switch (r->o->sort) {
-    case ASSAY_SORT_MISMATCH:
-        return -(double)d->mismatch;
-    case ASSAY_SORT_MAX_LSB:
-        return -(double)d->max_lsb;
-    case ASSAY_SORT_COSINE:
-        return d->cosine;
-    case ASSAY_SORT_SQNR:
-        return d->sqnr_db;
-    default:
-        return 0.0;
+    case ASSAY_SORT_MISMATCH: return -(double)d->mismatch;
+    case ASSAY_SORT_MAX_LSB: return -(double)d->max_lsb;
+    case ASSAY_SORT_COSINE: return d->cosine;
+    case ASSAY_SORT_SQNR: return d->sqnr_db;
+    default: return 0.0;
     }
 }
 
@@ -116,7 +111,7 @@ static int write_report(struct assay_run *r, const struct output *out,
     };
     struct sort_entry *order;
     struct assay_report *report;
-    struct assay_err err = { 0 };
+    struct assay_err err = {0};
     char line[640];
     int rc;
 
@@ -127,7 +122,7 @@ static int write_report(struct assay_run *r, const struct output *out,
         rc = w->open(&report, &out->head, &o, &err);
     if (rc == 0) {
         for (uint32_t i = 0; i < r->s->n_layers; i++)
-            order[i] = (struct sort_entry){ sort_key(r, i), i };
+            order[i] = (struct sort_entry){sort_key(r, i), i};
         qsort(order, r->s->n_layers, sizeof(*order), by_key);
         for (uint32_t i = 0; i < r->s->n_layers; i++) {
             struct assay_row row;
@@ -141,15 +136,15 @@ static int write_report(struct assay_run *r, const struct output *out,
     assay_free(order);
     if (rc < 0)
         fprintf(stderr, "%s\n",
-                assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE,
-                              "text", err.text, NULL));
+                assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
+                              err.text, NULL));
     return rc;
 }
 
 static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
                       int argc, char **argv, struct output *out)
 {
-    static const char *const modes[] = { "both", "cumulative", "isolated" };
+    static const char *const modes[] = {"both", "cumulative", "isolated"};
 
     assay_hex(r->s->model_sha256, ASSAY_SHA256_LEN, out->hash);
     out->head = (struct assay_report_head){
@@ -163,8 +158,8 @@ static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
         .kernels = r->info.kernels,
         .agent = r->info.build_id,
         .protocol = r->info.protocol,
-        .reference = assay_run_reference(r, out->reference,
-                                         sizeof(out->reference)),
+        .reference =
+            assay_run_reference(r, out->reference, sizeof(out->reference)),
         .numerics = r->p.numerics,
         .started = r->started,
         .duration_ms = r->duration_ms,
@@ -204,7 +199,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         .lines = out->tail_lines.v,
         .n_lines = out->tail_lines.n,
     };
-    f->verdict_id = id == ASSAY_MSG_COUNT ? "" : assay_message_name(id);
+    f->verdict_id = assay_message_name(id);
     memcpy(f->status, sum->status, sizeof(f->status));
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         if (!r->layers[i].selected || !r->layers[i].judgement.culprit ||
@@ -236,8 +231,8 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
 
     if (out == NULL)
         return assay_exit_combine(code, ASSAY_CLASS_AGENT);
-    out->culprits = assay_calloc((size_t)sum->n_culprits + 1,
-                                 sizeof(*out->culprits));
+    out->culprits =
+        assay_calloc((size_t)sum->n_culprits + 1, sizeof(*out->culprits));
     out->head_lines.arena = out->tail_lines.arena = r->arena;
     assay_run_head_lines(r, sum, &out->head_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
@@ -245,8 +240,8 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     fill_foot(r, sum, received, out);
     if (r->o->output_dir != NULL) {
         mkdir(r->o->output_dir, 0777); /* a failure shows itself below */
-        snprintf(out->json_path, sizeof(out->json_path),
-                 "%.4000s/report.json", r->o->output_dir);
+        snprintf(out->json_path, sizeof(out->json_path), "%.4000s/report.json",
+                 r->o->output_dir);
         out->artifacts[n++] = out->json_path;
     }
     if (r->o->json != NULL)

@@ -45,12 +45,10 @@ static int open_sample(struct assay_run *r, struct assay_err *err)
 {
     const struct assay_case *c = &r->p.c;
     bool golden = c->goldens != NULL && c->goldens[r->sample] != NULL;
-    int rc = assay_case_inputs(&r->inputs, c, r->sample, r->s, &r->p.note,
-                               err);
+    int rc = assay_case_inputs(&r->inputs, c, r->sample, r->s, &r->p.note, err);
 
     if (rc == 0 && golden)
-        rc = assay_case_golden(&r->golden, c, r->sample, r->s, &r->p.note,
-                               err);
+        rc = assay_case_golden(&r->golden, c, r->sample, r->s, &r->p.note, err);
     if (rc < 0)
         return rc;
     if (!golden) {
@@ -162,8 +160,7 @@ static int run_columns(struct assay_run *r, const struct assay_judgement *j,
         pick_column(r, j, ASSAY_COL_HOST, wanted)) {
         rc = need_host(r);
         if (rc == 0)
-            rc = assay_run_on_reference(r, r->host, ASSAY_COL_HOST, 0,
-                                        wanted);
+            rc = assay_run_on_reference(r, r->host, ASSAY_COL_HOST, 0, wanted);
     }
     return rc;
 }
@@ -173,8 +170,7 @@ static void relate(struct assay_run *r, uint32_t layer,
                    enum assay_column b)
 {
     const struct assay_sample_layer *n = &r->now[layer];
-    const struct assay_tensor *t =
-        &r->s->tensors[r->s->layers[layer].output];
+    const struct assay_tensor *t = &r->s->tensors[r->s->layers[layer].output];
     struct assay_tolerance tol = r->layers[layer].tol;
     struct assay_diff d;
 
@@ -192,8 +188,7 @@ static int share_columns(struct assay_run *r, uint32_t layer)
 {
     struct assay_sample_layer *n = &r->now[layer];
     struct assay_run_layer *k = &r->layers[layer];
-    const struct assay_tensor *t =
-        &r->s->tensors[r->s->layers[layer].output];
+    const struct assay_tensor *t = &r->s->tensors[r->s->layers[layer].output];
     size_t elements, bytes;
     unsigned last = r->o->local ? ASSAY_COL_HOST : ASSAY_COL_CPU_SCALAR;
 
@@ -264,8 +259,7 @@ static void note_failure(struct assay_run *r)
     if (assay_status_class(r->error.code) == ASSAY_CLASS_AGENT) {
         r->now[r->running].facts.failed = true;
         snprintf(r->layers[r->running].detail,
-                 sizeof(r->layers[r->running].detail), "%.250s",
-                 r->error.text);
+                 sizeof(r->layers[r->running].detail), "%.250s", r->error.text);
     }
 }
 

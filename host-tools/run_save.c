@@ -20,8 +20,7 @@ static int make_folder(const char *path, struct assay_err *err)
 
 int assay_run_save_open(struct assay_run *r, struct assay_err *err)
 {
-    const char *dir = r->o->output_dir != NULL ? r->o->output_dir
-                                               : DEFAULT_DIR;
+    const char *dir = r->o->output_dir != NULL ? r->o->output_dir : DEFAULT_DIR;
     char path[4096];
     int rc = make_folder(dir, err);
 
@@ -35,12 +34,12 @@ int assay_run_save_open(struct assay_run *r, struct assay_err *err)
 }
 
 /* Stored order to the source's: dst axis perm[i] is stored axis i. */
-static void permute(const struct assay_tensor *t, size_t elem,
-                    const char *src, char *dst, size_t count)
+static void permute(const struct assay_tensor *t, size_t elem, const char *src,
+                    char *dst, size_t count)
 {
-    int64_t dims[ASSAY_MAX_RANK] = { 0 };
-    size_t stride[ASSAY_MAX_RANK] = { 0 }, at = elem;
-    size_t index[ASSAY_MAX_RANK] = { 0 };
+    int64_t dims[ASSAY_MAX_RANK] = {0};
+    size_t stride[ASSAY_MAX_RANK] = {0}, at = elem;
+    size_t index[ASSAY_MAX_RANK] = {0};
 
     assay_tensor_source_dims(t, dims);
     for (uint32_t a = t->rank; a-- > 0;) { /* bytes, by source axis */
@@ -64,9 +63,8 @@ static void permute(const struct assay_tensor *t, size_t elem,
 int assay_run_save(struct assay_run *r, uint32_t layer, const void *data,
                    struct assay_err *err)
 {
-    const struct assay_tensor *t =
-        &r->s->tensors[r->s->layers[layer].output];
-    int64_t dims[ASSAY_MAX_RANK] = { 0 };
+    const struct assay_tensor *t = &r->s->tensors[r->s->layers[layer].output];
+    int64_t dims[ASSAY_MAX_RANK] = {0};
     size_t count, bytes;
     char *moved;
     int rc = assay_tensor_count(t, &count, &bytes, err);
@@ -78,8 +76,7 @@ int assay_run_save(struct assay_run *r, uint32_t layer, const void *data,
         return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
     permute(t, assay_dtype_bytes(t->dtype), data, moved, count);
     assay_tensor_source_dims(t, dims);
-    rc = assay_npz_add(r->saving, t->name, t->dtype, t->rank, dims, moved,
-                       err);
+    rc = assay_npz_add(r->saving, t->name, t->dtype, t->rank, dims, moved, err);
     assay_free(moved);
     return rc;
 }

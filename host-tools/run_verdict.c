@@ -98,8 +98,8 @@ static void find_culprits(struct assay_run *r, struct assay_run_summary *sum)
             continue;
         k->verdict = judge_culprit(r, i);
         sum->n_culprits++;
-        sum->exit_code = assay_exit_combine(sum->exit_code,
-                                            assay_verdict_exit(k->verdict));
+        sum->exit_code =
+            assay_exit_combine(sum->exit_code, assay_verdict_exit(k->verdict));
     }
     for (uint32_t i = 0; i < r->s->n_layers && sum->n_culprits > 0; i++) {
         const struct assay_run_layer *k = &r->layers[i];
@@ -144,8 +144,8 @@ static void fill_scalar_columns(struct assay_run *r)
             if (k->column_seen[c] || !k->column_seen[ASSAY_COL_CPU])
                 continue;
             k->column_seen[c] = true;
-            k->column[c] = k->isolated.count > 0 ? k->isolated
-                                                 : k->column[ASSAY_COL_CPU];
+            k->column[c] =
+                k->isolated.count > 0 ? k->isolated : k->column[ASSAY_COL_CPU];
         }
     }
 }

@@ -45,8 +45,7 @@ static int find_bounds(const struct assay_run *r, uint32_t *start,
     if (rc == 0 && *start > *end)
         rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_START_BEHIND_END,
                                 "start", r->o->start_layer, "end",
-                                r->o->end_layer != NULL ? r->o->end_layer
-                                                        : "",
+                                r->o->end_layer != NULL ? r->o->end_layer : "",
                                 NULL);
     return rc;
 }
@@ -98,10 +97,8 @@ int assay_run_select(struct assay_run *r, struct assay_err *err)
              assay_strings_match(&o->op_types, l->source_op));
         k->tol.rtol = assay_threshold_of(&o->rtol, l->name, 1e-5);
         k->tol.atol = assay_threshold_of(&o->atol, l->name, 1e-6);
-        k->tol.max_lsb =
-            (int64_t)assay_threshold_of(&o->max_lsb, l->name, 0.0);
-        k->float_reference =
-            assay_reference_is_float(r->s, i, r->p.c.opt);
+        k->tol.max_lsb = (int64_t)assay_threshold_of(&o->max_lsb, l->name, 0.0);
+        k->float_reference = assay_reference_is_float(r->s, i, r->p.c.opt);
         if (k->float_reference && k->tol.max_lsb < 1)
             k->tol.max_lsb = 1;
     }

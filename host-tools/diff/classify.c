@@ -56,22 +56,21 @@ const struct assay_diff *assay_row_diff(const struct assay_row *r)
 static struct assay_judgement judge_own(uint64_t mismatch, uint64_t outside,
                                         bool float_reference)
 {
-    struct assay_judgement j = { .status = ASSAY_ROW_EXACT };
+    struct assay_judgement j = {.status = ASSAY_ROW_EXACT};
 
     if (outside > 0) {
         j.status = ASSAY_ROW_DIVERGED;
         j.culprit = true;
     } else if (mismatch > 0) {
         j.status = ASSAY_ROW_WITHIN;
-        j.reason = float_reference ? ASSAY_WHY_FLOAT_REFERENCE
-                                   : ASSAY_WHY_NONE;
+        j.reason = float_reference ? ASSAY_WHY_FLOAT_REFERENCE : ASSAY_WHY_NONE;
     }
     return j;
 }
 
 struct assay_judgement assay_judge_layer(const struct assay_layer_facts *f)
 {
-    struct assay_judgement j = { .status = ASSAY_ROW_NOT_OBSERVED };
+    struct assay_judgement j = {.status = ASSAY_ROW_NOT_OBSERVED};
 
     if (f->skipped) {
         j.status = ASSAY_ROW_SKIPPED;
@@ -112,8 +111,8 @@ struct assay_judgement assay_judge_layer(const struct assay_layer_facts *f)
     }
     if (f->outside == 0) {
         j.status = ASSAY_ROW_WITHIN;
-        j.reason = f->float_reference ? ASSAY_WHY_FLOAT_REFERENCE
-                                      : ASSAY_WHY_NONE;
+        j.reason =
+            f->float_reference ? ASSAY_WHY_FLOAT_REFERENCE : ASSAY_WHY_NONE;
         return j;
     }
     /* A layer behind a culprit is inherited until isolation says otherwise. */
@@ -148,10 +147,8 @@ static bool sums_in_float(enum assay_real_op op)
     case ASSAY_REAL_MUL:
     case ASSAY_REAL_AVG_POOL:
     case ASSAY_REAL_GLOBAL_AVG_POOL:
-    case ASSAY_REAL_SOFTMAX:
-        return true;
-    default:
-        return false; /* moved or mapped value by value: one rounding */
+    case ASSAY_REAL_SOFTMAX: return true;
+    default: return false; /* moved or mapped value by value: one rounding */
     }
 }
 

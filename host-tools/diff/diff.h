@@ -14,12 +14,13 @@
 #include "lib/core/slice.h"
 
 #define ASSAY_FIRST_MISMATCHES 8
-#define ASSAY_LSB_HIST 9 /* counts of |diff| = 0, 1, 2, 3, 4-7, 8-15, 16-31,
+#define ASSAY_LSB_HIST \
+    9 /* counts of |diff| = 0, 1, 2, 3, 4-7, 8-15, 16-31,
                             32-127, >= 128 */
 
 struct assay_tolerance {
-    double rtol, atol;  /* float tensors; defaults 1e-5, 1e-6 */
-    int64_t max_lsb;    /* integer tensors; default 0 */
+    double rtol, atol; /* float tensors; defaults 1e-5, 1e-6 */
+    int64_t max_lsb;   /* integer tensors; default 0 */
 };
 
 /*
@@ -29,11 +30,11 @@ struct assay_tolerance {
  */
 struct assay_diff {
     uint64_t count;
-    uint64_t mismatch; /* elements whose bits differ */
-    uint64_t outside;  /* elements outside the tolerance */
-    uint64_t higher;   /* elements with got > ref */
-    int64_t max_lsb;   /* integers: largest |got - ref| */
-    double max_abs;    /* on dequantized values; inf when only one is NaN */
+    uint64_t mismatch;  /* elements whose bits differ */
+    uint64_t outside;   /* elements outside the tolerance */
+    uint64_t higher;    /* elements with got > ref */
+    int64_t max_lsb;    /* integers: largest |got - ref| */
+    double max_abs;     /* on dequantized values; inf when only one is NaN */
     double mean_signed; /* of got - ref over all elements, in LSB or value */
     double cosine;      /* on dequantized values; 1 when both are zero */
     double sqnr_db;     /* 10 log10(sum ref^2 / sum diff^2); inf when equal */
@@ -100,11 +101,11 @@ const char *assay_row_reason_name(enum assay_row_reason r); /* "masked" */
 
 /* What is known of one layer in one sample. */
 struct assay_layer_facts {
-    bool skipped;      /* its operator is not run */
-    bool failed;       /* the backend failed in it */
-    bool compared;     /* cumulative: a result and a reference were there */
-    bool inputs_equal; /* cumulative: all inputs equal the reference's */
-    bool isolated_run; /* compared once more on the reference's inputs */
+    bool skipped;         /* its operator is not run */
+    bool failed;          /* the backend failed in it */
+    bool compared;        /* cumulative: a result and a reference were there */
+    bool inputs_equal;    /* cumulative: all inputs equal the reference's */
+    bool isolated_run;    /* compared once more on the reference's inputs */
     bool float_reference; /* the reference computes this layer in float */
     bool behind_culprit;  /* cumulative: an ancestor is a culprit */
     uint64_t mismatch, outside; /* cumulative */
@@ -113,8 +114,8 @@ struct assay_layer_facts {
 struct assay_judgement {
     enum assay_row_status status;
     enum assay_row_reason reason;
-    bool culprit;  /* differs on the reference's inputs, out of tolerance */
-    bool isolate;  /* an isolated run would tell inherited from diverged */
+    bool culprit; /* differs on the reference's inputs, out of tolerance */
+    bool isolate; /* an isolated run would tell inherited from diverged */
 };
 struct assay_judgement assay_judge_layer(const struct assay_layer_facts *f);
 /* out becomes the worse of both; NOT_OBSERVED gives way to anything. */
@@ -130,7 +131,11 @@ bool assay_reference_is_float(const struct assay_slice *s, uint32_t layer,
                               const char *golden_opt);
 
 /* Relations that the verdict function looks at, for one culprit. */
-enum assay_relation { ASSAY_REL_UNKNOWN = 0, ASSAY_REL_EQUAL, ASSAY_REL_DIFFERS };
+enum assay_relation {
+    ASSAY_REL_UNKNOWN = 0,
+    ASSAY_REL_EQUAL,
+    ASSAY_REL_DIFFERS
+};
 
 enum assay_verdict {
     ASSAY_VERDICT_MATCH = 0,
@@ -150,12 +155,12 @@ enum assay_verdict {
     ASSAY_VERDICT_COUNT,
 };
 const char *assay_verdict_name(enum assay_verdict v); /* "assay-kernel" */
-int assay_verdict_exit(enum assay_verdict v);         /* design 1, last column */
+int assay_verdict_exit(enum assay_verdict v); /* design 1, last column */
 
 /* What is known of one culprit. Columns are compared with the reference on
  * the reference's inputs; unknown where a column is missing. */
 struct assay_evidence {
-    bool culprit;          /* something examined differs */
+    bool culprit;                   /* something examined differs */
     enum assay_relation host_ref;   /* host against ref */
     enum assay_relation scalar_ref; /* cpu-scalar against ref */
     enum assay_relation cpu_ref;
@@ -191,7 +196,7 @@ struct assay_row {
     enum assay_row_reason reason;
     const char *detail; /* one sentence or "" */
     bool culprit, arith_overridden, compared;
-    enum assay_verdict verdict; /* of a culprit */
+    enum assay_verdict verdict;   /* of a culprit */
     struct assay_diff cumulative; /* count 0: not run so */
     struct assay_diff isolated;   /* on the reference's inputs */
     struct assay_row_column columns[ASSAY_COL_COUNT];

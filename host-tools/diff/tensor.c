@@ -11,39 +11,26 @@ struct sums {
     double diff, abs, rr, gg, rg, dd;
 };
 
-#define WIDEN(type)                                  \
-    do {                                             \
-        for (size_t i = 0; i < n; i++) {             \
-            type v;                                  \
-            memcpy(&v, (const char *)data +          \
-                           (start + i) * sizeof(v),  \
-                   sizeof(v));                       \
-            out[i] = (int64_t)v;                     \
-        }                                            \
+#define WIDEN(type) \
+    do { \
+        for (size_t i = 0; i < n; i++) { \
+            type v; \
+            memcpy(&v, (const char *)data + (start + i) * sizeof(v), \
+                   sizeof(v)); \
+            out[i] = (int64_t)v; \
+        } \
     } while (0)
 
 static void load_ints(enum assay_dtype dtype, const void *data, size_t start,
                       size_t n, int64_t *out)
 {
     switch (dtype) {
-    case ASSAY_S8:
-        WIDEN(int8_t);
-        break;
-    case ASSAY_U8:
-        WIDEN(uint8_t);
-        break;
-    case ASSAY_S16:
-        WIDEN(int16_t);
-        break;
-    case ASSAY_U16:
-        WIDEN(uint16_t);
-        break;
-    case ASSAY_S32:
-        WIDEN(int32_t);
-        break;
-    default:
-        WIDEN(int64_t);
-        break;
+    case ASSAY_S8: WIDEN(int8_t); break;
+    case ASSAY_U8: WIDEN(uint8_t); break;
+    case ASSAY_S16: WIDEN(int16_t); break;
+    case ASSAY_U16: WIDEN(uint16_t); break;
+    case ASSAY_S32: WIDEN(int32_t); break;
+    default: WIDEN(int64_t); break;
     }
 }
 
@@ -215,7 +202,7 @@ void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
                        const void *got, const struct assay_tolerance *tol,
                        struct assay_diff *out)
 {
-    struct sums s = { 0 };
+    struct sums s = {0};
     size_t elements = 1;
 
     memset(out, 0, sizeof(*out));

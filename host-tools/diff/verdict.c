@@ -91,20 +91,20 @@ static const struct {
     int exit_code;
     bool (*fits)(const struct assay_evidence *e);
 } table[ASSAY_VERDICT_COUNT] = {
-    { ASSAY_VERDICT_MATCH, "match", 0, match },
-    { ASSAY_VERDICT_LAYOUT, "layout", 1, layout },
-    { ASSAY_VERDICT_ASSAY_KERNEL, "assay-kernel", 4, assay_kernel },
-    { ASSAY_VERDICT_BOARD_CPU, "board-cpu", 4, board_cpu },
-    { ASSAY_VERDICT_UNPROVEN, "unproven", 5, unproven },
-    { ASSAY_VERDICT_ARITHMETIC, "arithmetic", 1, arithmetic },
-    { ASSAY_VERDICT_COMPILE, "compile", 1, compile },
-    { ASSAY_VERDICT_RUNTIME, "runtime", 1, runtime },
-    { ASSAY_VERDICT_INPUT, "input", 1, input },
-    { ASSAY_VERDICT_OUTPUT, "output", 1, output },
-    { ASSAY_VERDICT_VERSION, "version", 2, version },
-    { ASSAY_VERDICT_STALE, "stale", 1, stale },
-    { ASSAY_VERDICT_FLAKY, "flaky", 6, flaky },
-    { ASSAY_VERDICT_UNEXPLAINED, "unexplained", 1, anything },
+    {ASSAY_VERDICT_MATCH, "match", 0, match},
+    {ASSAY_VERDICT_LAYOUT, "layout", 1, layout},
+    {ASSAY_VERDICT_ASSAY_KERNEL, "assay-kernel", 4, assay_kernel},
+    {ASSAY_VERDICT_BOARD_CPU, "board-cpu", 4, board_cpu},
+    {ASSAY_VERDICT_UNPROVEN, "unproven", 5, unproven},
+    {ASSAY_VERDICT_ARITHMETIC, "arithmetic", 1, arithmetic},
+    {ASSAY_VERDICT_COMPILE, "compile", 1, compile},
+    {ASSAY_VERDICT_RUNTIME, "runtime", 1, runtime},
+    {ASSAY_VERDICT_INPUT, "input", 1, input},
+    {ASSAY_VERDICT_OUTPUT, "output", 1, output},
+    {ASSAY_VERDICT_VERSION, "version", 2, version},
+    {ASSAY_VERDICT_STALE, "stale", 1, stale},
+    {ASSAY_VERDICT_FLAKY, "flaky", 6, flaky},
+    {ASSAY_VERDICT_UNEXPLAINED, "unexplained", 1, anything},
 };
 
 const char *assay_verdict_name(enum assay_verdict v)
@@ -130,7 +130,7 @@ enum assay_verdict assay_verdict(const struct assay_evidence *e)
 int assay_exit_combine(int a, int b)
 {
     /* A divergence outranks the rest: did the model regress? */
-    static const int rank[] = { 1, 2, 4, 3, 5, 6 };
+    static const int rank[] = {1, 2, 4, 3, 5, 6};
 
     if (a == b)
         return a;

@@ -135,7 +135,7 @@ static json_t *dims_of(struct assay_report *r, const int64_t *v, uint32_t n)
 static json_t *index_of(struct assay_report *r, const struct assay_tensor *t,
                         uint64_t index, bool source)
 {
-    int64_t at[ASSAY_MAX_RANK] = { 0 };
+    int64_t at[ASSAY_MAX_RANK] = {0};
 
     for (uint32_t a = t->rank; a-- > 0;) {
         at[source ? t->perm[a] : a] = (int64_t)(index % (uint64_t)t->dims[a]);
@@ -247,8 +247,7 @@ static void put_quant(struct assay_report *r, json_t *o,
 
 /* The names of the vendor's compare_per_layer_out.csv, for its readers. */
 static void put_vendor(struct assay_report *r, json_t *o,
-                       const struct assay_row *row,
-                       const struct assay_diff *d)
+                       const struct assay_row *row, const struct assay_diff *d)
 {
     const struct assay_quant *q = &row->tensor->quant;
 
@@ -256,15 +255,14 @@ static void put_vendor(struct assay_report *r, json_t *o,
     set(r, o, "L1", number(d->l1));
     set(r, o, "Atol", number(d->max_abs));
     set(r, o, "max_qscale_diff", json_integer(d->max_lsb));
-    set(r, o, "qscale",
-        q->n == 1 ? number((double)q->scale[0]) : json_null());
+    set(r, o, "qscale", q->n == 1 ? number((double)q->scale[0]) : json_null());
 }
 
 static int json_row(struct assay_report *r, const struct assay_row *row)
 {
     const struct assay_tensor *t = row->tensor;
     const struct assay_diff *d = assay_row_diff(row);
-    int64_t source[ASSAY_MAX_RANK] = { 0 };
+    int64_t source[ASSAY_MAX_RANK] = {0};
     json_t *o = json_object(), *time = json_object();
 
     assay_tensor_source_dims(t, source);
@@ -388,8 +386,7 @@ static int write_file(const json_t *root, const char *path,
     return 0;
 }
 
-static int json_close(struct assay_report *r,
-                      const struct assay_report_foot *f,
+static int json_close(struct assay_report *r, const struct assay_report_foot *f,
                       struct assay_err *err)
 {
     int rc = 0;
@@ -403,8 +400,7 @@ static int json_close(struct assay_report *r,
     else if (json_dumpf(r->root, r->o->stream,
                         JSON_INDENT(1) | JSON_REAL_PRECISION(15)) != 0 ||
              fputc('\n', r->o->stream) == EOF || fflush(r->o->stream) != 0)
-        rc = assay_fail(err, ASSAY_EIO, "%s",
-                        assay_status_sentence(ASSAY_EIO));
+        rc = assay_fail(err, ASSAY_EIO, "%s", assay_status_sentence(ASSAY_EIO));
     json_decref(r->layers);
     json_decref(r->root);
     assay_free(r);

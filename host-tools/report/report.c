@@ -26,8 +26,8 @@ static const char *join(const int64_t *v, uint32_t n, const char *sep,
 
     out[0] = '\0';
     for (uint32_t i = 0; i < n; i++) {
-        int k = snprintf(out + at, cap - at, "%s%" PRId64, i > 0 ? sep : "",
-                         v[i]);
+        int k =
+            snprintf(out + at, cap - at, "%s%" PRId64, i > 0 ? sep : "", v[i]);
 
         if (k < 0 || (size_t)k >= cap - at)
             break;
@@ -39,7 +39,7 @@ static const char *join(const int64_t *v, uint32_t n, const char *sep,
 const char *assay_report_index(const struct assay_tensor *t, uint64_t index,
                                bool source, char *out, size_t cap)
 {
-    int64_t at[ASSAY_MAX_RANK] = { 0 };
+    int64_t at[ASSAY_MAX_RANK] = {0};
     char inner[160];
 
     for (uint32_t a = t->rank; a-- > 0;) {

@@ -26,7 +26,7 @@ struct assay_report_head {
     const char *mode;
     const char *const *argv;
     size_t argc;
-    int exit_code;           /* a table of a green run is not printed */
+    int exit_code;            /* a table of a green run is not printed */
     const char *const *lines; /* of text formats, without "# " */
     size_t n_lines;
 };

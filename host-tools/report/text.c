@@ -31,18 +31,18 @@ static const struct {
     int width;
     bool right, cut;
 } fields[F_COUNT] = {
-    [F_INDEX] = { "idx", 3, true, false },
-    [F_OP] = { "op", 11, false, true },
-    [F_NAME] = { "name", 18, false, true },
-    [F_SHAPE] = { "shape", 12, false, true },
-    [F_MISM] = { "mism", 12, true, false },
-    [F_MAX] = { "max", 5, true, false },
-    [F_BIAS] = { "bias", 5, true, false },
-    [F_FIRST] = { "first", 13, false, true },
-    [F_COS] = { "cos", 6, true, false },
-    [F_SQNR] = { "sqnr", 5, true, false },
-    [F_ISOLATED] = { "isolated", 8, true, false },
-    [F_STATUS] = { "status", 0, false, false },
+    [F_INDEX] = {"idx", 3, true, false},
+    [F_OP] = {"op", 11, false, true},
+    [F_NAME] = {"name", 18, false, true},
+    [F_SHAPE] = {"shape", 12, false, true},
+    [F_MISM] = {"mism", 12, true, false},
+    [F_MAX] = {"max", 5, true, false},
+    [F_BIAS] = {"bias", 5, true, false},
+    [F_FIRST] = {"first", 13, false, true},
+    [F_COS] = {"cos", 6, true, false},
+    [F_SQNR] = {"sqnr", 5, true, false},
+    [F_ISOLATED] = {"isolated", 8, true, false},
+    [F_STATUS] = {"status", 0, false, false},
 };
 
 struct assay_report {
@@ -79,8 +79,7 @@ static void put_field(char *line, size_t cap, size_t *goal, enum field k,
         snprintf(line + at, cap - at, " %s%*s", text, (int)pad, "");
 }
 
-static void put_line(struct assay_report *r, const char *const *texts,
-                     bool red)
+static void put_line(struct assay_report *r, const char *const *texts, bool red)
 {
     char line[1024] = "";
     size_t goal = 0;
@@ -115,8 +114,8 @@ static int text_open(struct assay_report **out,
     return 0;
 }
 
-static void format_max(const struct assay_row *row,
-                       const struct assay_diff *d, char *out, size_t cap)
+static void format_max(const struct assay_row *row, const struct assay_diff *d,
+                       char *out, size_t cap)
 {
     if (assay_dtype_is_int(row->tensor->dtype))
         snprintf(out, cap, "%" PRId64, d->max_lsb);
@@ -125,8 +124,8 @@ static void format_max(const struct assay_row *row,
 }
 
 /* A cosine below 1 by little still shows 1.0000: four digits, as promised. */
-static void format_numbers(const struct assay_diff *d, char *cosine,
-                           char *sqnr, char *bias, size_t cap)
+static void format_numbers(const struct assay_diff *d, char *cosine, char *sqnr,
+                           char *bias, size_t cap)
 {
     snprintf(cosine, cap, "%.4f", d->cosine);
     if (isinf(d->sqnr_db))
@@ -219,8 +218,7 @@ static void put_more(struct assay_report *r)
             mark + strlen("{more}"));
 }
 
-static int text_close(struct assay_report *r,
-                      const struct assay_report_foot *f,
+static int text_close(struct assay_report *r, const struct assay_report_foot *f,
                       struct assay_err *err)
 {
     bool bad;

@@ -22,49 +22,109 @@ struct row {
 };
 
 static const struct row rows[] = {
-    { "equal", { .compared = true, .inputs_equal = true },
-      ASSAY_ROW_EXACT, ASSAY_WHY_NONE, false, false },
-    { "differs on equal inputs",
-      { .compared = true, .inputs_equal = true, .mismatch = 3, .outside = 3 },
-      ASSAY_ROW_DIVERGED, ASSAY_WHY_NONE, true, false },
-    { "within on equal inputs",
-      { .compared = true, .inputs_equal = true, .mismatch = 3 },
-      ASSAY_ROW_WITHIN, ASSAY_WHY_NONE, false, false },
-    { "within, float reference",
-      { .compared = true, .inputs_equal = true, .mismatch = 3,
-        .float_reference = true },
-      ASSAY_ROW_WITHIN, ASSAY_WHY_FLOAT_REFERENCE, false, false },
-    { "equal although an input differs", { .compared = true },
-      ASSAY_ROW_EXACT, ASSAY_WHY_MASKED, false, false },
-    { "differs, inputs differ, not isolated yet",
-      { .compared = true, .mismatch = 3, .outside = 3 },
-      ASSAY_ROW_INHERITED, ASSAY_WHY_NOT_ISOLATED, false, true },
-    { "isolated equal, behind a culprit",
-      { .compared = true, .mismatch = 3, .outside = 3, .isolated_run = true,
-        .behind_culprit = true },
-      ASSAY_ROW_INHERITED, ASSAY_WHY_NONE, false, false },
-    { "isolated equal, behind a float layer",
-      { .compared = true, .mismatch = 3, .outside = 3, .isolated_run = true },
-      ASSAY_ROW_INHERITED, ASSAY_WHY_BEHIND_FLOAT, false, false },
-    { "isolated differs too",
-      { .compared = true, .mismatch = 3, .outside = 3, .isolated_run = true,
-        .isolated_mismatch = 1, .isolated_outside = 1,
-        .behind_culprit = true },
-      ASSAY_ROW_DIVERGED, ASSAY_WHY_NONE, true, false },
-    { "float layer within, inputs differ",
-      { .compared = true, .mismatch = 3 },
-      ASSAY_ROW_WITHIN, ASSAY_WHY_NONE, false, false },
-    { "isolated mode, equal", { .isolated_run = true },
-      ASSAY_ROW_EXACT, ASSAY_WHY_NONE, false, false },
-    { "isolated mode, differs",
-      { .isolated_run = true, .isolated_mismatch = 1, .isolated_outside = 1 },
-      ASSAY_ROW_DIVERGED, ASSAY_WHY_NONE, true, false },
-    { "operator not run", { .skipped = true },
-      ASSAY_ROW_SKIPPED, ASSAY_WHY_OP, false, false },
-    { "the worker died in it", { .failed = true, .compared = true },
-      ASSAY_ROW_ERROR, ASSAY_WHY_ERROR, false, false },
-    { "nothing known", { .compared = false },
-      ASSAY_ROW_NOT_OBSERVED, ASSAY_WHY_NOT_REACHED, false, false },
+    {"equal",
+     {.compared = true, .inputs_equal = true},
+     ASSAY_ROW_EXACT,
+     ASSAY_WHY_NONE,
+     false,
+     false},
+    {"differs on equal inputs",
+     {.compared = true, .inputs_equal = true, .mismatch = 3, .outside = 3},
+     ASSAY_ROW_DIVERGED,
+     ASSAY_WHY_NONE,
+     true,
+     false},
+    {"within on equal inputs",
+     {.compared = true, .inputs_equal = true, .mismatch = 3},
+     ASSAY_ROW_WITHIN,
+     ASSAY_WHY_NONE,
+     false,
+     false},
+    {"within, float reference",
+     {.compared = true,
+      .inputs_equal = true,
+      .mismatch = 3,
+      .float_reference = true},
+     ASSAY_ROW_WITHIN,
+     ASSAY_WHY_FLOAT_REFERENCE,
+     false,
+     false},
+    {"equal although an input differs",
+     {.compared = true},
+     ASSAY_ROW_EXACT,
+     ASSAY_WHY_MASKED,
+     false,
+     false},
+    {"differs, inputs differ, not isolated yet",
+     {.compared = true, .mismatch = 3, .outside = 3},
+     ASSAY_ROW_INHERITED,
+     ASSAY_WHY_NOT_ISOLATED,
+     false,
+     true},
+    {"isolated equal, behind a culprit",
+     {.compared = true,
+      .mismatch = 3,
+      .outside = 3,
+      .isolated_run = true,
+      .behind_culprit = true},
+     ASSAY_ROW_INHERITED,
+     ASSAY_WHY_NONE,
+     false,
+     false},
+    {"isolated equal, behind a float layer",
+     {.compared = true, .mismatch = 3, .outside = 3, .isolated_run = true},
+     ASSAY_ROW_INHERITED,
+     ASSAY_WHY_BEHIND_FLOAT,
+     false,
+     false},
+    {"isolated differs too",
+     {.compared = true,
+      .mismatch = 3,
+      .outside = 3,
+      .isolated_run = true,
+      .isolated_mismatch = 1,
+      .isolated_outside = 1,
+      .behind_culprit = true},
+     ASSAY_ROW_DIVERGED,
+     ASSAY_WHY_NONE,
+     true,
+     false},
+    {"float layer within, inputs differ",
+     {.compared = true, .mismatch = 3},
+     ASSAY_ROW_WITHIN,
+     ASSAY_WHY_NONE,
+     false,
+     false},
+    {"isolated mode, equal",
+     {.isolated_run = true},
+     ASSAY_ROW_EXACT,
+     ASSAY_WHY_NONE,
+     false,
+     false},
+    {"isolated mode, differs",
+     {.isolated_run = true, .isolated_mismatch = 1, .isolated_outside = 1},
+     ASSAY_ROW_DIVERGED,
+     ASSAY_WHY_NONE,
+     true,
+     false},
+    {"operator not run",
+     {.skipped = true},
+     ASSAY_ROW_SKIPPED,
+     ASSAY_WHY_OP,
+     false,
+     false},
+    {"the worker died in it",
+     {.failed = true, .compared = true},
+     ASSAY_ROW_ERROR,
+     ASSAY_WHY_ERROR,
+     false,
+     false},
+    {"nothing known",
+     {.compared = false},
+     ASSAY_ROW_NOT_OBSERVED,
+     ASSAY_WHY_NOT_REACHED,
+     false,
+     false},
 };
 
 static void every_row(void **state)
@@ -83,14 +143,13 @@ static void every_row(void **state)
 
 static void the_worse_sample_wins(void **state)
 {
-    const struct assay_judgement exact = { ASSAY_ROW_EXACT, 0, false, false };
-    const struct assay_judgement bad = { ASSAY_ROW_DIVERGED, 0, true, false };
-    const struct assay_judgement inherited = { ASSAY_ROW_INHERITED, 0, false,
-                                               false };
-    const struct assay_judgement unseen = { ASSAY_ROW_NOT_OBSERVED,
-                                            ASSAY_WHY_NO_REFERENCE, false,
-                                            false };
-    struct assay_judgement j = { ASSAY_ROW_NOT_OBSERVED, 0, false, false };
+    const struct assay_judgement exact = {ASSAY_ROW_EXACT, 0, false, false};
+    const struct assay_judgement bad = {ASSAY_ROW_DIVERGED, 0, true, false};
+    const struct assay_judgement inherited = {ASSAY_ROW_INHERITED, 0, false,
+                                              false};
+    const struct assay_judgement unseen = {
+        ASSAY_ROW_NOT_OBSERVED, ASSAY_WHY_NO_REFERENCE, false, false};
+    struct assay_judgement j = {ASSAY_ROW_NOT_OBSERVED, 0, false, false};
 
     (void)state;
     assay_judgement_merge(&j, &unseen);
@@ -108,10 +167,10 @@ static void the_worse_sample_wins(void **state)
 
 static void float_reference_rule(void **state)
 {
-    uint32_t inputs[1] = { 0 };
+    uint32_t inputs[1] = {0};
     struct assay_tensor tensors[2] = {
-        { .dtype = ASSAY_S8, .quant = { .n = 1 } },
-        { .dtype = ASSAY_S8, .quant = { .n = 1 } },
+        {.dtype = ASSAY_S8, .quant = {.n = 1}},
+        {.dtype = ASSAY_S8, .quant = {.n = 1}},
     };
     struct assay_layer l = {
         .source_op = "Conv",
@@ -121,7 +180,10 @@ static void float_reference_rule(void **state)
         .real_op = ASSAY_REAL_CONV,
     };
     struct assay_slice s = {
-        .n_tensors = 2, .tensors = tensors, .n_layers = 1, .layers = &l,
+        .n_tensors = 2,
+        .tensors = tensors,
+        .n_layers = 1,
+        .layers = &l,
     };
 
     (void)state;
@@ -147,14 +209,14 @@ static void float_reference_rule(void **state)
 static void names_of_conventions(void **state)
 {
     static const char *const names[] = {
-        "exact", "within", "not_observed", "inherited",
-        "skipped", "flaky", "error", "diverged",
+        "exact",   "within", "not_observed", "inherited",
+        "skipped", "flaky",  "error",        "diverged",
     };
 
     (void)state;
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        assert_string_equal(
-            assay_row_status_name((enum assay_row_status)i), names[i]);
+        assert_string_equal(assay_row_status_name((enum assay_row_status)i),
+                            names[i]);
     assert_string_equal(assay_row_status_name((enum assay_row_status)99), "?");
     assert_string_equal(assay_row_reason_name(ASSAY_WHY_MASKED), "masked");
     assert_string_equal(assay_column_name(ASSAY_COL_CPU_SCALAR), "cpu-scalar");

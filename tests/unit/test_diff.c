@@ -17,13 +17,13 @@
 
 #include "host-tools/diff/diff.h"
 
-static const float scale_half[] = { 0.5f };
-static const int32_t zero_one[] = { 1 };
+static const float scale_half[] = {0.5f};
+static const int32_t zero_one[] = {1};
 
 static struct assay_tensor tensor(enum assay_dtype dtype, uint32_t rank,
                                   const int64_t *dims)
 {
-    struct assay_tensor t = { .dtype = dtype, .rank = rank };
+    struct assay_tensor t = {.dtype = dtype, .rank = rank};
 
     memcpy(t.dims, dims, rank * sizeof(*dims));
     for (uint32_t i = 0; i < rank; i++)
@@ -31,13 +31,13 @@ static struct assay_tensor tensor(enum assay_dtype dtype, uint32_t rank,
     return t;
 }
 
-static const struct assay_tolerance strict = { 1e-5, 1e-6, 0 };
+static const struct assay_tolerance strict = {1e-5, 1e-6, 0};
 
 static void equal_tensors(void **state)
 {
-    const int64_t dims[] = { 2, 3 };
+    const int64_t dims[] = {2, 3};
     struct assay_tensor t = tensor(ASSAY_S8, 2, dims);
-    const int8_t a[6] = { 1, -2, 3, -4, 5, 127 };
+    const int8_t a[6] = {1, -2, 3, -4, 5, 127};
     struct assay_diff d;
 
     (void)state;
@@ -51,9 +51,9 @@ static void equal_tensors(void **state)
 
 static void one_lsb(void **state)
 {
-    const int64_t dims[] = { 1, 2, 2, 3 };
+    const int64_t dims[] = {1, 2, 2, 3};
     struct assay_tensor t = tensor(ASSAY_S8, 4, dims);
-    int8_t a[12] = { 100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 100, 127 };
+    int8_t a[12] = {100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 100, 127};
     int8_t b[12];
     struct assay_diff d;
 
@@ -81,13 +81,13 @@ static void one_lsb(void **state)
 /* ref - zero = 2 and 4 at scale 1/2: values 1 and 2; got 1 and 3. */
 static void dequantized_statistics(void **state)
 {
-    const int64_t dims[] = { 2 };
+    const int64_t dims[] = {2};
     struct assay_tensor t = tensor(ASSAY_U8, 1, dims);
-    const uint8_t ref[2] = { 3, 5 }, got[2] = { 3, 7 };
+    const uint8_t ref[2] = {3, 5}, got[2] = {3, 7};
     struct assay_diff d;
 
     (void)state;
-    t.quant = (struct assay_quant){ 1, -1, scale_half, zero_one };
+    t.quant = (struct assay_quant){1, -1, scale_half, zero_one};
     assay_diff_tensor(&t, ref, got, &strict, &d);
     assert_true(fabs(d.sqnr_db - 10.0 * log10(5.0 / 1.0)) < 1e-9);
     assert_true(fabs(d.cosine - 7.0 / sqrt(5.0 * 10.0)) < 1e-12);
@@ -99,15 +99,15 @@ static void dequantized_statistics(void **state)
 
 static void per_channel_scales(void **state)
 {
-    static const float scales[] = { 1.0f, 10.0f };
-    static const int32_t zeros[] = { 0, 0 };
-    const int64_t dims[] = { 2, 2 };
+    static const float scales[] = {1.0f, 10.0f};
+    static const int32_t zeros[] = {0, 0};
+    const int64_t dims[] = {2, 2};
     struct assay_tensor t = tensor(ASSAY_S8, 2, dims);
-    const int8_t ref[4] = { 1, 1, 1, 1 }, got[4] = { 1, 2, 1, 1 };
+    const int8_t ref[4] = {1, 1, 1, 1}, got[4] = {1, 2, 1, 1};
     struct assay_diff d;
 
     (void)state;
-    t.quant = (struct assay_quant){ 2, 1, scales, zeros };
+    t.quant = (struct assay_quant){2, 1, scales, zeros};
     assay_diff_tensor(&t, ref, got, &strict, &d);
     assert_true(fabs(d.max_abs - 10.0) < 1e-12);
     assert_int_equal(d.max_lsb, 1);
@@ -115,13 +115,13 @@ static void per_channel_scales(void **state)
 
 static void lsb_histogram(void **state)
 {
-    static const int16_t steps[] = { 0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32,
-                                     127, 128, 30000 };
-    static const uint64_t expected[ASSAY_LSB_HIST] = { 1, 1, 1, 1, 2,
-                                                       2, 2, 2, 2 };
-    const int64_t dims[] = { 14 };
+    static const int16_t steps[] = {0,  1,  2,  3,  4,   7,   8,
+                                    15, 16, 31, 32, 127, 128, 30000};
+    static const uint64_t expected[ASSAY_LSB_HIST] = {1, 1, 1, 1, 2,
+                                                      2, 2, 2, 2};
+    const int64_t dims[] = {14};
     struct assay_tensor t = tensor(ASSAY_S16, 1, dims);
-    const int16_t zeros[14] = { 0 };
+    const int16_t zeros[14] = {0};
     struct assay_diff d;
 
     (void)state;
@@ -135,10 +135,10 @@ static void lsb_histogram(void **state)
 
 static void tolerance_of_integers(void **state)
 {
-    const int64_t dims[] = { 3 };
+    const int64_t dims[] = {3};
     struct assay_tensor t = tensor(ASSAY_S8, 1, dims);
-    const int8_t ref[3] = { 0, 0, 0 }, got[3] = { 1, -2, 0 };
-    const struct assay_tolerance one = { 0, 0, 1 };
+    const int8_t ref[3] = {0, 0, 0}, got[3] = {1, -2, 0};
+    const struct assay_tolerance one = {0, 0, 1};
     struct assay_diff d;
 
     (void)state;
@@ -149,9 +149,9 @@ static void tolerance_of_integers(void **state)
 
 static void extreme_integers(void **state)
 {
-    const int64_t dims[] = { 1 };
+    const int64_t dims[] = {1};
     struct assay_tensor t = tensor(ASSAY_S64, 1, dims);
-    const int64_t ref[1] = { INT64_MIN }, got[1] = { INT64_MAX };
+    const int64_t ref[1] = {INT64_MIN}, got[1] = {INT64_MAX};
     struct assay_diff d;
 
     (void)state;
@@ -162,11 +162,11 @@ static void extreme_integers(void **state)
 
 static void floats(void **state)
 {
-    const int64_t dims[] = { 6 };
+    const int64_t dims[] = {6};
     struct assay_tensor t = tensor(ASSAY_F32, 1, dims);
     const float nan = strtof("nan", NULL);
-    const float ref[6] = { 1.0f, 1.0f, nan, 0.0f, 1.0f, INFINITY };
-    const float got[6] = { 1.000001f, 1.1f, nan, -0.0f, nan, INFINITY };
+    const float ref[6] = {1.0f, 1.0f, nan, 0.0f, 1.0f, INFINITY};
+    const float got[6] = {1.000001f, 1.1f, nan, -0.0f, nan, INFINITY};
     struct assay_diff d;
 
     (void)state;
@@ -180,9 +180,9 @@ static void floats(void **state)
 
 static void zeros_have_cosine_one(void **state)
 {
-    const int64_t dims[] = { 2 };
+    const int64_t dims[] = {2};
     struct assay_tensor t = tensor(ASSAY_F32, 1, dims);
-    const float ref[2] = { 0.0f, 0.0f }, got[2] = { 0.0f, -0.0f };
+    const float ref[2] = {0.0f, 0.0f}, got[2] = {0.0f, -0.0f};
     struct assay_diff d;
 
     (void)state;
@@ -194,7 +194,7 @@ static void zeros_have_cosine_one(void **state)
 
 static void scalars_have_one_element(void **state)
 {
-    struct assay_tensor t = { .dtype = ASSAY_S8 };
+    struct assay_tensor t = {.dtype = ASSAY_S8};
     const int8_t ref = 1, got = 3;
     struct assay_diff d;
 
@@ -206,11 +206,11 @@ static void scalars_have_one_element(void **state)
 
 static void merge_adds_up(void **state)
 {
-    const int64_t dims[] = { 4 };
+    const int64_t dims[] = {4};
     struct assay_tensor t = tensor(ASSAY_S8, 1, dims);
-    const int8_t ref[4] = { 10, 10, 10, 10 };
-    const int8_t a[4] = { 10, 10, 11, 10 }, b[4] = { 10, 10, 10, 6 };
-    struct assay_diff all = { 0 }, d;
+    const int8_t ref[4] = {10, 10, 10, 10};
+    const int8_t a[4] = {10, 10, 11, 10}, b[4] = {10, 10, 10, 6};
+    struct assay_diff all = {0}, d;
 
     (void)state;
     assay_diff_tensor(&t, ref, ref, &strict, &d);

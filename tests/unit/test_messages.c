@@ -100,8 +100,7 @@ static void long_texts_are_cut(void **state)
     (void)state;
     memset(name, 'a', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
-    assay_message(out, sizeof(out), ASSAY_MSG_LATER_OPTION, "name", name,
-                  NULL);
+    assay_message(out, sizeof(out), ASSAY_MSG_LATER_OPTION, "name", name, NULL);
     assert_int_equal(strlen(out), sizeof(out) - 1);
 }
 
@@ -120,12 +119,12 @@ static void numbers(void **state)
 
 static void errors_carry_the_sentence(void **state)
 {
-    struct assay_err err = { 0 };
+    struct assay_err err = {0};
 
     (void)state;
-    assert_int_equal(assay_fail_message(&err, ASSAY_EUSAGE,
-                                        ASSAY_MSG_NO_COMMAND, NULL),
-                     ASSAY_EUSAGE);
+    assert_int_equal(
+        assay_fail_message(&err, ASSAY_EUSAGE, ASSAY_MSG_NO_COMMAND, NULL),
+        ASSAY_EUSAGE);
     assert_int_equal(err.code, ASSAY_EUSAGE);
     assert_string_equal(err.text, assay_message_text(ASSAY_MSG_NO_COMMAND));
 }
