@@ -43,6 +43,8 @@ struct source {
     uint8_t flip;
     size_t run;             /* bytes of a kernel row */
     int64_t span_y, span_x; /* from the first to the last tap */
+    int64_t h, w, c;        /* of the image */
+    size_t kh, jump;        /* bytes from kernel row to kernel row */
     bool short_rows; /* neighbouring taps, at most 16 bytes a kernel row */
 };
 
@@ -88,10 +90,8 @@ static void gather_pixel(const struct source *s, const uint8_t *image,
 ASSAY_INLINE bool is_inside(const struct source *s, const uint8_t *image,
                             int64_t iy, int64_t ix, int64_t at)
 {
-    const struct assay_conv2d *p = s->p;
-
-    return iy >= 0 && ix >= 0 && iy + s->span_y < p->h &&
-           ix + s->span_x < p->w &&
+    return iy >= 0 && ix >= 0 && iy + s->span_y < s->h &&
+           ix + s->span_x < s->w &&
            at + s->span_y * (int64_t)s->row + 16 <= s->end - image;
 }
 
@@ -99,12 +99,10 @@ ASSAY_INLINE bool is_inside(const struct source *s, const uint8_t *image,
 ASSAY_INLINE void gather_short(const struct source *s, const uint8_t *from,
                                uint8_t *line)
 {
-    size_t row = (size_t)s->p->dilation_h * s->row;
-
-    for (int32_t ky = s->p->kh; ky > 0; ky--) {
+    for (size_t ky = s->kh; ky > 0; ky--) {
         vst1q_u8(line, vld1q_u8(from));
         line += s->run;
-        from += row;
+        from += s->jump;
     }
     vst1q_u8(line, vdupq_n_u8(s->flip));
 }
@@ -180,11 +178,6 @@ static void place_pixel(const struct source *s, const uint8_t *image,
         place_whole(s, image, iy, ix, panel, panel_step);
         return;
     }
-    if (s->short_rows && is_inside(s, image, iy, ix, at)) {
-        gather_short(s, image + at, line);
-        scatter(line, s->depth_16 / 16, flip, panel, panel_step);
-        return;
-    }
     if (p->kh * p->kw == 1 && iy >= 0 && iy < p->h && ix >= 0 && ix < p->w) {
         scatter(image + at, whole, flip, panel, panel_step);
         if (rest) {
@@ -198,44 +191,72 @@ static void place_pixel(const struct source *s, const uint8_t *image,
     scatter(line, s->depth_16 / 16, flip, panel, panel_step);
 }
 
+static struct source source_of(const struct assay_conv2d *p, size_t group,
+                               const void *x)
+{
+    size_t group_c = (size_t)(p->c / p->groups);
+    size_t row = (size_t)p->w * (size_t)p->c;
+    size_t run = (size_t)p->kw * group_c, depth = run * (size_t)p->kh;
+    struct source s = {
+        .p = p,
+        .x = x,
+        .end = (const uint8_t *)x + (size_t)p->n * (size_t)p->h * row,
+        .group_c = group_c,
+        .offset = group * group_c,
+        .row = row,
+        .depth = depth,
+        .depth_16 = assay_round_up(depth, 16),
+        .zero = vdupq_n_u8((uint8_t)p->x_zero),
+        .flip = p->x_dtype == ASSAY_U8 ? 0x80 : 0,
+        .run = run,
+        .span_y = (int64_t)(p->kh - 1) * p->dilation_h,
+        .span_x = (int64_t)(p->kw - 1) * p->dilation_w,
+        .h = p->h,
+        .w = p->w,
+        .c = p->c,
+        .kh = (size_t)p->kh,
+        .jump = (size_t)p->dilation_h * row,
+        .short_rows = p->dilation_w == 1 && p->groups == 1 && run <= 16,
+    };
+
+    return s;
+}
+
 void assay_gemm_gather(const struct assay_conv2d *p, size_t group, size_t first,
                        size_t n, size_t rows, const void *x, uint8_t *line,
                        int8_t *panels)
 {
     size_t image_size = (size_t)p->h * (size_t)p->w * (size_t)p->c;
-    struct source s = {
-        .p = p,
-        .x = x,
-        .end = (const uint8_t *)x + (size_t)p->n * image_size,
-        .group_c = (size_t)(p->c / p->groups),
-        .row = (size_t)p->w * (size_t)p->c,
-        .zero = vdupq_n_u8((uint8_t)p->x_zero),
-        .flip = p->x_dtype == ASSAY_U8 ? 0x80 : 0,
-    };
-    size_t ox = first % (size_t)p->ow;
-    size_t oy = first / (size_t)p->ow % (size_t)p->oh;
-    const uint8_t *image =
-        s.x + first / (size_t)p->ow / (size_t)p->oh * image_size;
+    struct source s = source_of(p, group, x);
+    size_t ow = (size_t)p->ow, oh = (size_t)p->oh;
+    int64_t stride_h = p->stride_h, stride_w = p->stride_w;
+    int64_t pad_top = p->pad_top, pad_left = p->pad_left;
+    size_t ox = first % ow, oy = first / ow % oh;
+    const uint8_t *image = s.x + first / ow / oh * image_size;
+    /* A copy whose address goes nowhere: stores of bytes cannot change it. */
+    const struct source hot = s;
+    const size_t steps = s.depth_16 / 16;
+    const uint8x16_t flip = vdupq_n_u8(s.flip);
 
-    s.offset = group * s.group_c;
-    s.depth = (size_t)p->kh * (size_t)p->kw * s.group_c;
-    s.depth_16 = assay_round_up(s.depth, 16);
-    s.run = (size_t)p->kw * s.group_c;
-    s.span_y = (int64_t)(p->kh - 1) * p->dilation_h;
-    s.span_x = (int64_t)(p->kw - 1) * p->dilation_w;
-    s.short_rows = p->dilation_w == 1 && p->groups == 1 && s.run <= 16;
     for (size_t i = 0; i < n;) {
         size_t height = n - i < rows ? n - i : rows;
         size_t stands = assay_panel_rows(height, rows);
         int8_t *panel = panels + i * s.depth_16;
 
-        for (size_t r = 0; r < height; r++) {
-            place_pixel(&s, image, (int64_t)oy * p->stride_h - p->pad_top,
-                        (int64_t)ox * p->stride_w - p->pad_left, line,
-                        panel + r * 16, stands * 16);
-            if (++ox == (size_t)p->ow) {
+        for (size_t r = 0; r < height; r++, panel += 16) {
+            int64_t iy = (int64_t)oy * stride_h - pad_top;
+            int64_t ix = (int64_t)ox * stride_w - pad_left;
+            int64_t at = (iy * hot.w + ix) * hot.c;
+
+            if (hot.short_rows && is_inside(&hot, image, iy, ix, at)) {
+                gather_short(&hot, image + at, line);
+                scatter(line, steps, flip, panel, stands * 16);
+            } else {
+                place_pixel(&s, image, iy, ix, line, panel, stands * 16);
+            }
+            if (++ox == ow) {
                 ox = 0;
-                if (++oy == (size_t)p->oh) {
+                if (++oy == oh) {
                     oy = 0;
                     image += image_size;
                 }
