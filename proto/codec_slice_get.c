@@ -224,8 +224,8 @@ static int get_step(struct get *g, const Assay__Pb__Step *in,
 
     if (in->kind < ASSAY_STEP_ADD || in->kind > ASSAY_STEP_CLAMP)
         return bad(g, "step kind", in->kind, "1..19");
-    if (in->round > ASSAY_ROUND_HALF_ZERO)
-        return bad(g, "round", in->round, "0..7");
+    if (in->round > ASSAY_ROUND_ADD_HALF)
+        return bad(g, "round", in->round, "0..8");
     if (in->add_mode > ASSAY_ADD_SAT32)
         return bad(g, "add_mode", in->add_mode, "0..2");
     if (in->bits > 63)
@@ -284,8 +284,8 @@ static int get_pool(struct get *g, const Assay__Pb__Pool *in,
 {
     if (in->kind < 1 || in->kind > 2)
         return bad(g, "pool kind", in->kind, "1..2");
-    if (in->sum > 1)
-        return bad(g, "pool sum", in->sum, "0..1");
+    if (in->sum > ASSAY_SUM_RAW)
+        return bad(g, "pool sum", in->sum, "0..2");
     if (in->div > 2)
         return bad(g, "pool div", in->div, "0..2");
     if (in->div_round > ASSAY_ROUND_HALF_ZERO)
