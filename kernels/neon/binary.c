@@ -114,15 +114,47 @@ struct chains {
     struct assay_chain a, b, out;
 };
 
+/* Bounds of the joined integers. */
+static void bounds_of(const struct assay_binary *p, const struct chains *c,
+                      int64_t *low, int64_t *high)
+{
+    int64_t a = c->a.low, b = c->a.high, x = c->b.low, y = c->b.high;
+
+    if (p->combine == ASSAY_COMBINE_ADD) {
+        *low = a + x;
+        *high = b + y;
+    } else if (p->combine == ASSAY_COMBINE_SUB) {
+        *low = a - y;
+        *high = b - x;
+    } else {
+        int64_t most = (a < 0 ? -a : a) > (b < 0 ? -b : b) ? a : b;
+        int64_t other = (x < 0 ? -x : x) > (y < 0 ? -y : y) ? x : y;
+
+        most = most < 0 ? -most : most;
+        other = other < 0 ? -other : other;
+        *high = most * other;
+        *low = -*high;
+    }
+}
+
 static bool chains_of(const struct assay_binary *p, struct chains *c)
 {
     bool joins_ints = p->combine == ASSAY_COMBINE_ADD ||
                       p->combine == ASSAY_COMBINE_SUB ||
                       p->combine == ASSAY_COMBINE_MUL;
+    int64_t low, high;
 
-    return assay_chain_operand(&c->a, p->pa, p->a_dtype, !joins_ints) &&
-           assay_chain_operand(&c->b, p->pb, p->b_dtype, !joins_ints) &&
-           assay_chain_output(&c->out, p->out, p->y_dtype, joins_ints);
+    if (!assay_chain_operand(&c->a, p->pa, p->a_dtype, !joins_ints) ||
+        !assay_chain_operand(&c->b, p->pb, p->b_dtype, !joins_ints))
+        return false;
+    if (joins_ints) {
+        bounds_of(p, c, &low, &high);
+        if (low < INT32_MIN || high > INT32_MAX)
+            return false;
+        if (assay_chain_shift(&c->out, p->out, p->y_dtype, low, high))
+            return true;
+    }
+    return assay_chain_output(&c->out, p->out, p->y_dtype, joins_ints);
 }
 
 ASSAY_CHAIN_INLINE struct assay_quads combine_quads(
@@ -132,7 +164,7 @@ ASSAY_CHAIN_INLINE struct assay_quads combine_quads(
 
 #define INTS(op) \
     for (int i = 0; i < 4; i++) \
-    r.f[i] = vcvtq_f32_s32(op(a.i[i], b.i[i]))
+    r.i[i] = op(a.i[i], b.i[i])
 #define FLOATS(op) \
     for (int i = 0; i < 4; i++) \
     r.f[i] = op(a.f[i], b.f[i])
@@ -149,6 +181,9 @@ ASSAY_CHAIN_INLINE struct assay_quads combine_quads(
             r.f[i] = vfmaq_n_f32(a.f[i], b.f[i], p->k);
         break;
     }
+    if (p->combine <= ASSAY_COMBINE_MUL)
+        for (int i = 0; i < 4; i++)
+            r.f[i] = vcvtq_f32_s32(r.i[i]);
     return r;
 }
 

@@ -55,8 +55,18 @@ bool assay_chain_operand(struct assay_chain *c, const struct assay_program *p,
             return false;
         c->add = (int16_t)s->a[0];
     }
+    c->mul = 1;
+    if (!is_float && at < p->n_steps && p->steps[at].kind == ASSAY_STEP_MUL) {
+        const struct assay_step *s = &p->steps[at++];
+
+        if (s->n != 1 || s->a[0] < 0 || s->a[0] > 1 << 22)
+            return false;
+        c->mul = (int32_t)s->a[0];
+    }
+    c->low = ((c->is_signed ? -128 : 0) + (int64_t)c->add) * c->mul;
+    c->high = ((c->is_signed ? 127 : 255) + (int64_t)c->add) * c->mul;
     if (!is_float)
-        return at == p->n_steps;
+        return at == p->n_steps && c->low >= INT32_MIN && c->high <= INT32_MAX;
     if (at == p->n_steps || p->steps[at++].kind != ASSAY_STEP_TO_F32)
         return false;
     return take_floats(c, p, at) == p->n_steps;
@@ -95,4 +105,38 @@ bool assay_chain_output(struct assay_chain *c, const struct assay_program *p,
         s++;
     }
     return s == end;
+}
+
+bool assay_chain_shift(struct assay_chain *c, const struct assay_program *p,
+                       enum assay_dtype dtype, int64_t low, int64_t high)
+{
+    const struct assay_step *s = p->steps, *end = s + p->n_steps;
+
+    memset(c, 0, sizeof(*c));
+    if (!is_8bit(dtype) || low < INT32_MIN || high > INT32_MAX || s == end ||
+        s->kind != ASSAY_STEP_SHR || s->n != 1 || s->a[0] < 1 || s->a[0] > 31)
+        return false;
+    if (s->round != ASSAY_ROUND_HALF_UP && s->round != ASSAY_ROUND_HALF_AWAY)
+        return false;
+    c->shifts = true;
+    c->right = -(int32_t)s->a[0];
+    c->away = s->round == ASSAY_ROUND_HALF_AWAY ? -1 : 0;
+    s++;
+    /* What saturates at 16 bits lies beyond the clamp that must follow. */
+    if (s < end && s->kind == ASSAY_STEP_SAT && s->bits == 16)
+        s++;
+    if (s < end && s->kind == ASSAY_STEP_ADD_ZP) {
+        if (s->n != 1 || s->a[0] < -1024 || s->a[0] > 1024)
+            return false;
+        c->zp = (int32_t)s->a[0];
+        s++;
+    }
+    if (s < end && s->kind == ASSAY_STEP_SAT && s->bits == 16)
+        s++;
+    if (s + 1 != end || s->kind != ASSAY_STEP_CLAMP || s->n != 1 ||
+        s->a[0] < -1024 || s->b[0] > 1024 || s->a[0] > s->b[0])
+        return false;
+    c->lo = (int32_t)s->a[0];
+    c->hi = (int32_t)s->b[0];
+    return true;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Short per-tensor programs between 8-bit values, run on sixteen elements in
- * registers: [add] then binary32 steps on the way in; binary32 steps, round
- * half even, [add_zp] [clamp] on the way out. chain.c recognises them.
+ * registers. In: [add] [mul], or [add] and binary32 steps. Out: binary32
+ * steps, round half even, [add_zp] [clamp]; or shr half up or away, [sat 16]
+ * [add_zp] [sat 16] clamp, in 32 bits that were proved to hold the values.
+ * chain.c recognises them.
  */
 #ifndef ASSAY_KERNELS_NEON_CHAIN_H
 #define ASSAY_KERNELS_NEON_CHAIN_H
@@ -18,21 +20,30 @@
 struct assay_chain {
     int16_t add; /* operand: to the stored element */
     bool is_signed;
-    bool is_float; /* operand: leaves binary32, else int32 */
+    bool is_float;     /* operand: leaves binary32, else int32 */
+    int32_t mul;       /* operand, integers only */
+    int64_t low, high; /* operand: bounds of what it leaves as an integer */
     uint32_t n;
     struct {
         uint8_t kind;
         float a, b;
     } steps[ASSAY_MAX_STEPS];
     int32_t zp, lo, hi; /* output */
+    bool shifts;        /* output: the integer form */
+    int32_t right;      /* output: -31..0 */
+    int32_t away;       /* output: -1 rounds half away, 0 half up */
 };
 
 /* An operand's program: floats out when `is_float`, else integers. */
 bool assay_chain_operand(struct assay_chain *c, const struct assay_program *p,
                          enum assay_dtype dtype, bool is_float);
-/* The output's, from binary32; from_int: begins with to_f32. */
+/* The output's, from binary32 by to_f32 when from_int. */
 bool assay_chain_output(struct assay_chain *c, const struct assay_program *p,
                         enum assay_dtype dtype, bool from_int);
+
+/* The output's integer form, from integers in [low, high]. */
+bool assay_chain_shift(struct assay_chain *c, const struct assay_program *p,
+                       enum assay_dtype dtype, int64_t low, int64_t high);
 
 /* Sixteen values; the two arrays are alternatives. */
 struct assay_quads {
@@ -82,8 +93,10 @@ ASSAY_CHAIN_INLINE struct assay_quads assay_chain_load(
     q.i[1] = vmovl_high_s16(lo);
     q.i[2] = vmovl_s16(vget_low_s16(hi));
     q.i[3] = vmovl_high_s16(hi);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         q.f[i] = vcvtq_f32_s32(q.i[i]);
+        q.i[i] = vmulq_n_s32(q.i[i], c->mul);
+    }
     if (c->is_float)
         assay_chain_floats(c, q.f);
     return q;
@@ -95,10 +108,22 @@ ASSAY_CHAIN_INLINE uint8x16_t assay_chain_store(const struct assay_chain *c,
     int32x4_t zp = vdupq_n_s32(c->zp);
     int32x4_t lo = vdupq_n_s32(c->lo), hi = vdupq_n_s32(c->hi);
 
-    assay_chain_floats(c, q.f);
+    if (c->shifts) {
+        int32x4_t right = vdupq_n_s32(c->right);
+        int32x4_t away = vdupq_n_s32(c->away);
+
+        for (int i = 0; i < 4; i++) {
+            int32x4_t fix = vshrq_n_s32(vandq_s32(q.i[i], away), 31);
+
+            q.i[i] = vrshlq_s32(vqaddq_s32(q.i[i], fix), right);
+        }
+    } else {
+        assay_chain_floats(c, q.f);
+        for (int i = 0; i < 4; i++)
+            q.i[i] = vcvtnq_s32_f32(q.f[i]);
+    }
     for (int i = 0; i < 4; i++)
-        q.i[i] = vminq_s32(
-            vmaxq_s32(vqaddq_s32(vcvtnq_s32_f32(q.f[i]), zp), lo), hi);
+        q.i[i] = vminq_s32(vmaxq_s32(vqaddq_s32(q.i[i], zp), lo), hi);
     return vreinterpretq_u8_s8(
         vmovn_high_s16(vmovn_s16(vmovn_high_s32(vmovn_s32(q.i[0]), q.i[1])),
                        vmovn_high_s32(vmovn_s32(q.i[2]), q.i[3])));

@@ -116,6 +116,22 @@ struct binary_case {
     const char *name;
 };
 
+/* clamp, round, and sometimes a zero point and a clamp of integers. */
+static void float_output(struct kc *k, struct binary_case *c, float lo)
+{
+    kc_float_step(&c->out, ASSAY_STEP_FCLAMP, lo, lo + 255.0f);
+    kc_step(&c->out,
+            (struct assay_step){.kind = ASSAY_STEP_FROUND,
+                                .round = ASSAY_ROUND_HALF_EVEN},
+            NULL, NULL);
+    if (kc_chance(k, 40)) {
+        int64_t a = (int64_t)lo, b = a + 255;
+
+        kc_int_step(&c->out, ASSAY_STEP_ADD_ZP, kc_range(k, -255, 255));
+        kc_step(&c->out, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &a, &b);
+    }
+}
+
 /* Scales and zero points of a quantized addition or product. */
 static void float_form(struct kc *k, struct binary_case *c, unsigned form)
 {
@@ -168,17 +184,31 @@ static void float_form(struct kc *k, struct binary_case *c, unsigned form)
         kc_float_step(&c->out, ASSAY_STEP_FMUL, rb / 64.0f, 0);
         kc_float_step(&c->out, ASSAY_STEP_FADD, (float)zp, 0);
     }
-    kc_float_step(&c->out, ASSAY_STEP_FCLAMP, lo, lo + 255.0f);
-    kc_step(&c->out,
-            (struct assay_step){.kind = ASSAY_STEP_FROUND,
-                                .round = ASSAY_ROUND_HALF_EVEN},
-            NULL, NULL);
-    if (kc_chance(k, 40)) {
-        int64_t a = (int64_t)lo, b = a + 255;
+    float_output(k, c, lo);
+}
 
-        kc_int_step(&c->out, ASSAY_STEP_ADD_ZP, kc_range(k, -255, 255));
-        kc_step(&c->out, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &a, &b);
-    }
+/* shr [sat 16] add_zp [sat 16] clamp */
+static void shift_output(struct kc *k, struct binary_case *c)
+{
+    int64_t shift = kc_range(k, 1, kc_chance(k, 70) ? 22 : 31);
+    int64_t lo = c->p.y_dtype == ASSAY_U8 ? 0 : INT8_MIN, hi = lo + 255;
+    static const uint8_t rounds[] = {ASSAY_ROUND_HALF_UP,
+                                     ASSAY_ROUND_HALF_AWAY};
+    struct assay_step sat = {.kind = ASSAY_STEP_SAT, .bits = 16};
+
+    kc_program_begin(&c->out, 1);
+    kc_step(&c->out,
+            (struct assay_step){.kind = ASSAY_STEP_SHR,
+                                .round = kc_chance(k, 80)
+                                             ? rounds[kc_range(k, 0, 1)]
+                                             : (uint8_t)kc_range(k, 0, 7)},
+            &shift, NULL);
+    if (kc_chance(k, 50))
+        kc_step(&c->out, sat, NULL, NULL);
+    kc_int_step(&c->out, ASSAY_STEP_ADD_ZP, kc_range(k, -128, 127));
+    if (kc_chance(k, 50))
+        kc_step(&c->out, sat, NULL, NULL);
+    kc_step(&c->out, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &lo, &hi);
 }
 
 /* Integer multipliers, one shift (xnn, ort_neon), or any programs. */
@@ -186,6 +216,7 @@ static void integer_form(struct kc *k, struct binary_case *c, bool any)
 {
     size_t last = (size_t)c->p.dims[c->p.rank - 1];
     int64_t ba = bound_of(c->p.a_dtype), bb = bound_of(c->p.b_dtype);
+    bool tie = kc_chance(k, 40);
 
     if (any) {
         kc_random_program(k, &c->a, last, c->p.a_dtype == ASSAY_F32, -ba - 1,
@@ -196,8 +227,10 @@ static void integer_form(struct kc *k, struct binary_case *c, bool any)
         kc_program_begin(&c->a, 1);
         kc_program_begin(&c->b, 1);
         kc_int_step(&c->a, ASSAY_STEP_ADD, kc_range(k, -255, 255));
-        kc_int_step(&c->a, ASSAY_STEP_MUL, kc_range(k, 1, 1 << 21));
-        kc_int_step(&c->b, ASSAY_STEP_MUL, kc_range(k, 1, 1 << 21));
+        kc_int_step(&c->a, ASSAY_STEP_MUL,
+                    tie ? 1 << 20 : kc_range(k, 1, 1 << 22));
+        kc_int_step(&c->b, ASSAY_STEP_MUL,
+                    tie ? 1 << 19 : kc_range(k, 1, 1 << 22));
     }
     c->p.combine =
         (enum assay_combine)kc_range(k, ASSAY_COMBINE_ADD, ASSAY_COMBINE_SUB);
@@ -206,19 +239,7 @@ static void integer_form(struct kc *k, struct binary_case *c, bool any)
                           false);
         return;
     }
-    kc_program_begin(&c->out, 1);
-    int64_t shift = kc_range(k, 13, 31), lo = INT8_MIN, hi = INT8_MAX;
-
-    kc_step(&c->out,
-            (struct assay_step){.kind = ASSAY_STEP_SHR,
-                                .round = (uint8_t)kc_range(k, 0, 7)},
-            &shift, NULL);
-    kc_int_step(&c->out, ASSAY_STEP_ADD_ZP, kc_range(k, -128, 127));
-    if (c->p.y_dtype == ASSAY_U8) {
-        lo = 0;
-        hi = 255;
-    }
-    kc_step(&c->out, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &lo, &hi);
+    shift_output(k, c);
 }
 
 /* Strides of an operand that is dense but for some broadcast dimensions. */
