@@ -112,18 +112,17 @@ static void print_wrapped(FILE *f, const char *text, int indent)
     while (*text != '\0') {
         int n = (int)strcspn(text, " ");
 
-        if (column + n > 79 && column > indent) {
+        if (column + 1 + n > 79 && column > indent) {
             fprintf(f, "\n%*s", indent, "");
             column = indent;
+        } else if (column > indent) {
+            fputc(' ', f);
+            column++;
         }
         fprintf(f, "%.*s", n, text);
         text += n;
         column += n;
-        if (*text == ' ') {
-            fputc(' ', f);
-            column++;
-            text++;
-        }
+        text += *text == ' ';
     }
     fputc('\n', f);
 }
