@@ -191,7 +191,7 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
         return 77;
     assay_interrupt_install();
     start_clock(&r);
-    assay_progress_init(&r.progress, o->quiet, o->verbose > 1);
+    assay_progress_init(&r.progress, o->quiet, o->verbose > 0);
     rc = assay_prepare(&r.p, o, &err);
     if (rc < 0)
         return assay_cmd_failed(&err);

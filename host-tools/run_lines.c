@@ -109,21 +109,33 @@ static const char *gap_sentence(const struct assay_run *r,
 static enum assay_message_id verdict_message(const struct assay_run *r,
                                              const struct assay_run_summary *s)
 {
-    switch (s->verdict) {
-    case ASSAY_VERDICT_MATCH:
-        if (s->status[ASSAY_ROW_WITHIN] + s->status[ASSAY_ROW_INHERITED] > 0)
-            return ASSAY_MSG_VERDICT_MATCH_WITHIN;
-        return ASSAY_MSG_VERDICT_MATCH;
-    case ASSAY_VERDICT_ASSAY_KERNEL: return ASSAY_MSG_VERDICT_ASSAY_KERNEL;
-    case ASSAY_VERDICT_BOARD_CPU: return ASSAY_MSG_VERDICT_BOARD_CPU;
-    case ASSAY_VERDICT_UNPROVEN: return ASSAY_MSG_VERDICT_UNPROVEN;
-    default:
-        if (r->layers[s->first_culprit].host_cpu != ASSAY_REL_EQUAL)
-            return ASSAY_MSG_VERDICT_UNEXPLAINED_UNSEEN;
-        if (r->s->layers[s->first_culprit].arith_overridden)
-            return ASSAY_MSG_VERDICT_UNEXPLAINED_OVERRIDE;
-        return ASSAY_MSG_VERDICT_UNEXPLAINED;
-    }
+    static const enum assay_message_id ids[ASSAY_VERDICT_COUNT] = {
+        [ASSAY_VERDICT_MATCH] = ASSAY_MSG_VERDICT_MATCH,
+        [ASSAY_VERDICT_LAYOUT] = ASSAY_MSG_VERDICT_LAYOUT,
+        [ASSAY_VERDICT_ASSAY_KERNEL] = ASSAY_MSG_VERDICT_ASSAY_KERNEL,
+        [ASSAY_VERDICT_BOARD_CPU] = ASSAY_MSG_VERDICT_BOARD_CPU,
+        [ASSAY_VERDICT_UNPROVEN] = ASSAY_MSG_VERDICT_UNPROVEN,
+        [ASSAY_VERDICT_ARITHMETIC] = ASSAY_MSG_VERDICT_ARITHMETIC,
+        [ASSAY_VERDICT_COMPILE] = ASSAY_MSG_VERDICT_COMPILE,
+        [ASSAY_VERDICT_RUNTIME] = ASSAY_MSG_VERDICT_RUNTIME,
+        [ASSAY_VERDICT_INPUT] = ASSAY_MSG_VERDICT_INPUT,
+        [ASSAY_VERDICT_OUTPUT] = ASSAY_MSG_VERDICT_OUTPUT,
+        [ASSAY_VERDICT_VERSION] = ASSAY_MSG_VERDICT_VERSION,
+        [ASSAY_VERDICT_STALE] = ASSAY_MSG_VERDICT_STALE,
+        [ASSAY_VERDICT_FLAKY] = ASSAY_MSG_VERDICT_FLAKY,
+        [ASSAY_VERDICT_UNEXPLAINED] = ASSAY_MSG_VERDICT_UNEXPLAINED,
+    };
+
+    if (s->verdict == ASSAY_VERDICT_MATCH &&
+        s->status[ASSAY_ROW_WITHIN] + s->status[ASSAY_ROW_INHERITED] > 0)
+        return ASSAY_MSG_VERDICT_MATCH_WITHIN;
+    if (s->verdict == ASSAY_VERDICT_UNEXPLAINED &&
+        r->layers[s->first_culprit].host_cpu != ASSAY_REL_EQUAL)
+        return ASSAY_MSG_VERDICT_UNEXPLAINED_UNSEEN;
+    if (s->verdict == ASSAY_VERDICT_UNEXPLAINED &&
+        r->s->layers[s->first_culprit].arith_overridden)
+        return ASSAY_MSG_VERDICT_UNEXPLAINED_OVERRIDE;
+    return ids[s->verdict];
 }
 
 const char *assay_run_sentence(const struct assay_run *r,

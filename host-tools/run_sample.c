@@ -294,6 +294,7 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
         .cpumask = r->o->cpumask,
         .layers = mask,
     };
+    bool stopped;
     int rc = 0;
 
     mask_runnable(r, mask);
@@ -320,13 +321,10 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
         if (rc < 0 && !r->stopped)
             return rc;
     }
-    {
-        bool stopped = r->stopped; /* it must not end the columns' passes */
-
-        r->stopped = false;
-        rc = run_columns(r, j, mask);
-        r->stopped = stopped;
-    }
+    stopped = r->stopped; /* it must not end the columns' passes */
+    r->stopped = false;
+    rc = run_columns(r, j, mask);
+    r->stopped = stopped;
     return rc;
 }
 

@@ -54,7 +54,7 @@ static void takes_all(void **state)
               "--rtol fc:0.5 --sort-by cosine --max-rows 7 --all --wide -x "
               "--timeout 2 --layer-timeout 0.5 --require host,sim "
               "--min-coverage 50 --cpumask 0 --arith a=b --format json "
-              "--json f.json --save-outputs --skip-if-missing --force -vv -q "
+              "--json f.json --save-outputs --skip-if-missing --force -v -v -q "
               "--no-color --numerics n -o out --list --dry-run"),
         0);
     assert_string_equal(o.operand, "case");
