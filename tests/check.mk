@@ -46,7 +46,7 @@ check: deps
 	@mkdir -p $(BUILD)
 	@$(MAKE) --no-print-directory -k -j$(JOBS) build-check || { \
 		echo 'FAIL build'; touch $(BUILD)/build-failed; }
-	@MAKE=$(MAKE) BUILD=$(BUILD) JOBS=$(JOBS) \
+	@BUILD=$(BUILD) JOBS=$(JOBS) \
 		tests/run-all.sh $(CHECKS)
 
 # ---- form -------------------------------------------------------------------
