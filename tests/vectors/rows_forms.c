@@ -179,7 +179,7 @@ void assay_vc_mul(struct assay_vc_table *t,
     binary(t, u, ASSAY_REAL_MUL);
 }
 
-/* ---- quantize.csv, dequantize.csv, rescale.csv ---------------------------- */
+/* ---- quantize.csv, dequantize.csv, rescale.csv -- */
 
 static void unary_group(struct assay_vc_table *t,
                         const struct assay_vc_under_test *u, struct bench *b,
@@ -272,7 +272,7 @@ void assay_vc_rescale(struct assay_vc_table *t,
     }
 }
 
-/* ---- avgpool.csv ----------------------------------------------------------- */
+/* ---- avgpool.csv -- */
 
 enum { P_MODE, P_VALUES, P_COUNT, P_SI, P_ZI, P_SO, P_ZO, P_MIN, P_MAX,
        P_EXP };
@@ -362,7 +362,7 @@ void assay_vc_avgpool(struct assay_vc_table *t,
     }
 }
 
-/* ---- softmax.csv ------------------------------------------------------------ */
+/* ---- softmax.csv -- */
 
 enum { M_DTYPE, M_COUNT, M_VALUES, M_SX, M_SY, M_ZY, M_EXP };
 

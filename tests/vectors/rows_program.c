@@ -242,7 +242,7 @@ void assay_vc_hbm(struct assay_vc_table *t,
     }
 }
 
-/* ---- shift_round.csv, multiplier.csv -------------------------------------- */
+/* ---- shift_round.csv, multiplier.csv -- */
 
 enum { S_MODE, S_X, S_N, S_EXP };
 

@@ -15,7 +15,8 @@ static const struct {
     assay_vc_check_fn *check;
     bool optional; /* not among the files of every generator */
 } FILES[] = {
-    {"requant.csv", "policy,acc,mult,shift,scale_bits,zp,qmin,qmax,expected,tag",
+    {"requant.csv",
+     "policy,acc,mult,shift,scale_bits,zp,qmin,qmax,expected,tag",
      assay_vc_requant, false},
     {"requant_hbm.csv",
      "acc,bias,bias_add,pre_shift,pre_round,mid_bits,mult,post_shift,"
