@@ -30,9 +30,12 @@ bool assay_add_size(size_t a, size_t b, size_t *out)
     return true;
 }
 
-/* n == 0 is an allocation of one byte: NULL means out of memory only. */
+/* n == 0 is an allocation of one byte: NULL means out of memory only. No
+ * object is larger than PTRDIFF_MAX. */
 void *assay_alloc(size_t n)
 {
+    if (n > PTRDIFF_MAX)
+        return NULL;
     if (n == 0)
         n = 1;
     return assay_alloc_hook ? assay_alloc_hook(NULL, n) : malloc(n);
@@ -41,7 +44,7 @@ void *assay_alloc(size_t n)
 void *assay_calloc(size_t count, size_t size)
 {
     size_t n;
-    if (!assay_mul_size(count, size, &n))
+    if (!assay_mul_size(count, size, &n) || n > PTRDIFF_MAX)
         return NULL;
     if (!assay_alloc_hook)
         return n ? calloc(count, size) : calloc(1, 1);
@@ -53,6 +56,8 @@ void *assay_calloc(size_t count, size_t size)
 
 void *assay_realloc(void *p, size_t n)
 {
+    if (n > PTRDIFF_MAX)
+        return NULL;
     if (n == 0)
         n = 1;
     return assay_alloc_hook ? assay_alloc_hook(p, n) : realloc(p, n);
