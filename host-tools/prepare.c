@@ -31,8 +31,11 @@ const char *assay_nearest_layer(const struct assay_slice *s, const char *name)
     unsigned best = ~0u;
 
     for (uint32_t i = 0; i < s->n_layers; i++) {
-        unsigned d = assay_edit_distance(name, s->layers[i].name);
+        const char *other = s->layers[i].name;
+        unsigned d = assay_edit_distance(name, other);
 
+        if (name[0] != '\0' && strstr(other, name) != NULL)
+            d = 0; /* a part of a long name is what people write */
         if (d < best) {
             best = d;
             near = s->layers[i].name;
