@@ -9,8 +9,10 @@
 #include "host-tools/model/onnx.pb-c.h"
 
 /* protobuf-c allocates far more than the file's bytes for a file of many
- * empty messages; this bounds it. */
+ * empty messages; this bounds it. All goes into one arena, since the library
+ * loses a string when memory runs out in the middle of a message. */
 struct budget {
+    struct assay_arena *arena;
     size_t used, limit;
 };
 
@@ -21,13 +23,13 @@ static void *budget_alloc(void *self, size_t n)
     if (n > b->limit - b->used)
         return NULL;
     b->used += n;
-    return assay_alloc(n ? n : 1);
+    return assay_arena_alloc(b->arena, n ? n : 1);
 }
 
 static void budget_free(void *self, void *p)
 {
     (void)self;
-    assay_free(p);
+    (void)p;
 }
 
 struct reader {
@@ -440,36 +442,50 @@ static int count_values(const AssayOnnx__Graph *g, const char *file,
     return 0;
 }
 
-int assay_onnx_parse(struct assay_onnx_graph *out, const uint8_t *data,
-                     size_t n, const char *file,
-                     const struct assay_model_note *note,
-                     struct assay_err *err)
+static int parse_model(struct assay_onnx_graph *g, const AssayOnnx__Model *m,
+                       const char *file, const struct assay_model_note *note,
+                       struct assay_err *err)
 {
-    struct budget budget = { 0, ((size_t)64 << 20) + 4 * n };
-    ProtobufCAllocator allocator = { budget_alloc, budget_free, &budget };
-    struct assay_onnx_graph g = { 0 };
-    struct reader r = { &g, note, err };
-    AssayOnnx__Model *m = assay_onnx__model__unpack(&allocator, n, data);
+    struct reader r = { g, note, err };
     uint32_t max_values = 0;
     int rc;
 
-    if (!m)
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "%s: not an ONNX model: %zu bytes that do not parse "
-                          "as protobuf", file, n);
     if (!m->graph)
-        rc = assay_fail(err, ASSAY_EFORMAT, "%s: no graph in the model", file);
-    else
-        rc = count_values(m->graph, file, &max_values, err);
+        return assay_fail(err, ASSAY_EFORMAT, "%s: no graph in the model",
+                          file);
+    rc = count_values(m->graph, file, &max_values, err);
     if (!rc)
-        rc = assay_onnx_graph_init(&g, max_values, file, err);
+        rc = assay_onnx_graph_init(g, max_values, file, err);
     if (!rc)
         rc = read_opsets(&r, m);
     if (!rc)
         rc = read_graph(&r, m->graph);
     if (!rc)
-        rc = assay_onnx_link(&g, err);
-    assay_onnx__model__free_unpacked(m, &allocator);
+        rc = assay_onnx_link(g, err);
+    return rc;
+}
+
+int assay_onnx_parse(struct assay_onnx_graph *out, const uint8_t *data,
+                     size_t n, const char *file,
+                     const struct assay_model_note *note,
+                     struct assay_err *err)
+{
+    struct budget budget = { assay_arena_new(), 0, ((size_t)64 << 20) + 4 * n };
+    ProtobufCAllocator allocator = { budget_alloc, budget_free, &budget };
+    struct assay_onnx_graph g = { 0 };
+    const AssayOnnx__Model *m;
+    int rc;
+
+    if (!budget.arena)
+        return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", file);
+    m = assay_onnx__model__unpack(&allocator, n, data);
+    if (!m)
+        rc = assay_fail(err, ASSAY_EFORMAT,
+                        "%s: not an ONNX model: %zu bytes that do not parse "
+                        "as protobuf", file, n);
+    else
+        rc = parse_model(&g, m, file, note, err);
+    assay_arena_free(budget.arena);
     if (rc)
         assay_onnx_graph_close(&g);
     else
