@@ -88,7 +88,10 @@ struct kc_program {
     const char *name;
 };
 enum { KC_POLICIES = 21 };
-/* Policy number `which` for an output type; per channel or per tensor. */
+/*
+ * Policy number `which` for an output type; per channel or per tensor. Now
+ * and then a near miss of it, but never for --bench.
+ */
 void kc_policy(struct kc *k, struct kc_program *to, unsigned which,
                size_t channels, bool per_channel, enum assay_dtype *y_dtype);
 /* A random valid program from integers in [lo, hi] (or floats). */

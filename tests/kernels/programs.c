@@ -346,6 +346,71 @@ static void build(struct kc *k, struct kc_program *to, unsigned which,
         float_output(to, o);
 }
 
+static struct assay_step *step_of(struct kc_program *to, unsigned kind)
+{
+    for (uint32_t i = 0; i < to->p.n_steps; i++)
+        if (to->p.steps[i].kind == kind)
+            return &to->p.steps[i];
+    return NULL;
+}
+
+/* Gives a step other operands: one a channel, or one. */
+static void replace(struct kc *k, struct kc_program *to, struct assay_step *s,
+                    size_t n, int64_t lo, int64_t hi)
+{
+    int64_t *a = kc_alloc(n * sizeof(*a));
+
+    for (size_t i = 0; i < n; i++)
+        a[i] = kc_range(k, lo, hi);
+    s->n = (uint32_t)n;
+    s->a = keep(to, a, n);
+    free(a);
+}
+
+/*
+ * Almost one of the programs that fused ends know: what recognises them must
+ * see the difference. A clamp keeps the output in its range.
+ */
+static void near_miss(struct kc *k, struct kc_program *to, size_t channels,
+                      enum assay_dtype y)
+{
+    int64_t lo = y == ASSAY_U8 ? 0 : y == ASSAY_S16 ? -32768 : -128;
+    int64_t hi = lo + (y == ASSAY_S16 ? 65535 : 255);
+    struct assay_step *zp = step_of(to, ASSAY_STEP_ADD_ZP);
+    struct assay_step *shr = step_of(to, ASSAY_STEP_SHR);
+    struct assay_step *fround = step_of(to, ASSAY_STEP_FROUND);
+    struct assay_step *fclamp = step_of(to, ASSAY_STEP_FCLAMP);
+    int64_t a = kc_f32_bits((float)lo - 0.5f), b = kc_f32_bits(99.5f);
+
+    switch (kc_range(k, 0, 5)) {
+    case 0:
+        if (zp)
+            replace(k, to, zp, channels, -100, 100);
+        break;
+    case 1:
+        if (zp)
+            replace(k, to, zp, 1, -40000, 40000);
+        break;
+    case 2:
+        if (shr || fround)
+            (shr ? shr : fround)->round = (uint8_t)kc_range(k, 0, 7);
+        break;
+    case 3:
+        if (fclamp && to->p.steps[0].kind == ASSAY_STEP_TO_F32) {
+            fclamp->a = keep(to, &a, 1);
+            fclamp->b = keep(to, &b, 1);
+        }
+        break;
+    case 4: kc_int_step(to, ASSAY_STEP_ADD_ZP, 1); break;
+    default:
+        if (step_of(to, ASSAY_STEP_WRAP))
+            step_of(to, ASSAY_STEP_WRAP)->bits = 24;
+        break;
+    }
+    clamp_step(to, lo, hi);
+    to->name = "near miss";
+}
+
 void kc_policy(struct kc *k, struct kc_program *to, unsigned which,
                size_t channels, bool per_channel, enum assay_dtype *y_dtype)
 {
@@ -359,6 +424,8 @@ void kc_policy(struct kc *k, struct kc_program *to, unsigned which,
         *y_dtype = ASSAY_S32;
     draw(k, &o, per_channel ? channels : 1, *y_dtype);
     build(k, to, which, &o);
+    if (!k->opt.bench && which <= 9 && kc_chance(k, 25))
+        near_miss(k, to, channels, *y_dtype);
     free(o.m);
     free(o.s);
 }

@@ -66,7 +66,7 @@ static void run(struct kc *k, struct assay_conv2d *p, int runs)
 
 int main(int argc, char **argv)
 {
-    static struct kc k = {.opt = {.seed = 1, .only_case = -1}};
+    static struct kc k = {.opt = {.seed = 1, .only_case = -1, .bench = true}};
     uint32_t mask = ASSAY_CPU_ALL;
     struct kc_shape s;
     struct kc_program program;
