@@ -9,8 +9,7 @@
 #include "host-tools/model/onnx.pb-c.h"
 
 /* protobuf-c allocates far more than the file's bytes for a file of many
- * empty messages; this bounds it. All goes into one arena, since the library
- * loses a string when memory runs out in the middle of a message. */
+ * empty messages; this bounds it. All goes into one arena, freed at once. */
 struct budget {
     struct assay_arena *arena;
     size_t used, limit;

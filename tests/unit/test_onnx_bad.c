@@ -414,6 +414,10 @@ static int countdown;
 
 static void *failing(void *p, size_t n)
 {
+    if (n == 0) {
+        free(p);
+        return NULL;
+    }
     if (countdown-- == 0)
         return NULL;
     return p ? realloc(p, n) : malloc(n);

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Judge one JSON report: judge.py REPORT exact|literal EXIT
+
+exact    every integer layer that the reference has is equal on the
+         reference's inputs (isolated 0, or exact), and there are some;
+         float layers are within the tolerance.
+literal  the reference computed in floats: what differs is counted and
+         printed; a difference of more than 1 LSB in isolation fails.
+"""
+import json
+import sys
+
+
+def main():
+    path, want, code = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    try:
+        with open(path, encoding="utf-8") as f:
+            report = json.load(f)
+    except (OSError, ValueError) as e:
+        sys.exit("no report (exit %d): %s" % (code, e))
+    ints = [l for l in report["layers"] if "int" in l.get("dtype", "")]
+    floats = [l for l in report["layers"] if "float" in l.get("dtype", "")]
+    bad, inherited, elements = [], 0, 0
+    for l in ints:
+        elements += l["count"]
+        if l["status"] == "exact":
+            continue
+        if l["status"] == "inherited" and not l.get("isolated"):
+            inherited += 1
+            continue
+        bad.append(l)
+    text = "%d integer layers, %d elements, %d inherited" % (
+        len(ints), elements, inherited)
+    islands = [l for l in floats if l["status"] == "within"]
+    if islands:
+        worst = max(islands, key=lambda l: l["atol"])
+        text += ", %d float layers within, largest difference %.3g in %s" % (
+            len(islands), worst["atol"], worst["name"])
+    lost = [l["name"] for l in floats if l["status"] in ("diverged", "error")]
+    if not ints or lost:
+        sys.exit("%s; float layers differ: %s" % (text, lost))
+    if want == "exact":
+        if bad or code not in (0, 5):
+            sys.exit("%s; exit %d; not exact: %s" % (
+                text, code, ["%s %s %s/%s max %s" % (
+                    l["name"], l["status"], l["mismatch"], l["count"],
+                    l["max_lsb"]) for l in bad[:8]]))
+        if code == 5 and report["verdict"] != "match":
+            sys.exit("%s; exit 5, verdict %s" % (text, report["verdict"]))
+    else:
+        n = sum(l["isolated"] or 0 for l in bad)
+        text += "; %d layers differ, %d elements in isolation" % (len(bad), n)
+        far = [l["name"] for l in bad if l.get("isolated_max_lsb",
+                                               l["max_lsb"]) > 1]
+        if far and not inherited and code not in (0, 1):
+            sys.exit("%s; more than 1 LSB: %s" % (text, far))
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `make check-oracle`: every integer layer of real quantized models against
+# onnxruntime's own tensors, on the host's engine and on the agent under the
+# emulator. Models: ours (train_digits.py, and the OCR classifier from npm),
+# and those of $ASSAY_SHARED/models where they are.
+#
+#   BUILD   build folder            QEMU   qemu-aarch64
+#   CPUS    cpus to emulate, "cortex-a53 cortex-a76 max"
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+BUILD=${BUILD:-build}
+QEMU=${QEMU:-qemu-aarch64}
+CPUS=${CPUS:-cortex-a53 cortex-a76 max}
+shared=${ASSAY_SHARED:-../shared}
+work=$BUILD/oracle
+assay=$BUILD/x86_64/assay
+agent=$BUILD/aarch64/assayd
+passed=0 failed=0 skipped=0
+export PYTHONDONTWRITEBYTECODE=1
+
+pass() { passed=$((passed + 1)); echo "ok   $*"; }
+fail() { failed=$((failed + 1)); echo "FAIL $*"; }
+skip() { skipped=$((skipped + 1)); echo "SKIP $*"; }
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ $failed = 0 ] && [ $passed -gt 0 ]
+    exit
+}
+
+mkdir -p "$work"
+python=$(BUILD=$BUILD "$here/venv.sh" 2>"$work/venv.log")
+rc=$?
+if [ $rc = 77 ]; then
+    echo "SKIP no oracle: $(tail -n 1 "$work/venv.log")"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 77
+elif [ $rc != 0 ]; then
+    cat "$work/venv.log"
+    fail "venv.sh: exit $rc"
+    finish
+fi
+
+# Models are made once; a new script makes them again.
+fresh() { # fresh STAMP FILES...: is the stamp newer than these files?
+    local stamp=$1 f
+    shift
+    [ -e "$stamp" ] || return 1
+    for f in "$@"; do [ "$stamp" -nt "$f" ] || return 1; done
+}
+models=$work/models
+mkdir -p "$models"
+if ! fresh "$models/.digits" "$here/train_digits.py"; then
+    "$python" "$here/train_digits.py" "$models" >"$work/digits.log" 2>&1 &&
+        touch "$models/.digits" ||
+        { tail -n 5 "$work/digits.log"; fail "train_digits.py"; finish; }
+fi
+"$here/fetch_ocr.sh" "$models" 2>"$work/ocr.log"
+rc=$?
+ocr=1
+if [ $rc = 77 ]; then
+    skip "the OCR classifier: $(tail -n 1 "$work/ocr.log")"
+    ocr=
+elif [ $rc != 0 ]; then
+    fail "fetch_ocr.sh: $(tail -n 1 "$work/ocr.log")"
+    ocr=
+elif ! fresh "$models/.ocr" "$here/make_onnx.py"; then
+    "$python" "$here/make_onnx.py" \
+        "$models/ch_ppocr_mobile_v2.0_cls_infer.onnx" "$models" \
+        >"$work/ocr.log" 2>&1 && touch "$models/.ocr" ||
+        { tail -n 5 "$work/ocr.log"; fail "make_onnx.py"; ocr=; }
+fi
+
+# judge WHAT CASE WANT ARGS...: WANT exact, or literal (differences are
+# counted and printed, and must be +-1 on the reference's inputs... see
+# judge.py).
+judge() {
+    local what=$1 case=$2 want=$3 line rc
+    shift 3
+    rm -f "$work/report.json"
+    timeout 300 "$assay" run "$case" -q --json "$work/report.json" "$@" \
+        >"$work/run.log" 2>&1
+    rc=$?
+    line=$("$python" "$here/judge.py" "$work/report.json" "$want" $rc 2>&1)
+    if [ $? = 0 ]; then
+        pass "$what: $line"
+    else
+        fail "$what: $line"
+        tail -n 5 "$work/run.log"
+    fi
+}
+
+# everywhere NAME CASE: the host's engine, then the agent on each CPU, with
+# vector kernels and without.
+everywhere() {
+    local name=$1 case=$2 cpu mask
+    judge "$name local" "$case" exact --local
+    for cpu in $CPUS; do
+        for mask in "" 0; do
+            judge "$name $cpu${mask:+ cpumask 0}" "$case" exact \
+                --target "exec:$QEMU -cpu $cpu $agent --stdio" \
+                ${mask:+--cpumask 0}
+        done
+    done
+}
+
+make_case() { # make_case SCRIPT MODEL INPUTS CASE ARGS...
+    local script=$1
+    shift
+    fresh "$3/case.json" "$1" "$2" "$here/$script" "$here/ort_layers.py" &&
+        return 0
+    "$python" "$here/$script" "$@" >"$work/case.log" 2>&1 && return 0
+    tail -n 5 "$work/case.log"
+    fail "$script $1"
+    return 1
+}
+
+family() { # family PREFIX FOLDER NAME INPUTS MODELS...
+    local prefix=$1 folder=$2 inputs=$3 m case
+    shift 3
+    for m in "$@"; do
+        case=$work/cases/$prefix$m
+        make_case make_cases.py "$folder/$m.onnx" "$folder/$inputs" "$case" &&
+            everywhere "$prefix$m" "$case"
+        # Literal goldens of a QDQ model are computed in floats.
+        case $m in *qdq*) ;; *) continue ;; esac
+        make_case make_cases.py "$folder/$m.onnx" "$folder/$inputs" \
+            "$case-literal" --opt none &&
+            judge "$prefix$m literal" "$case-literal" literal --local
+    done
+}
+
+digits="digits_qop_u8 digits_qdq_s8 digits_qdq_u8s8"
+ppocr="ppocr_cls_qop_u8 ppocr_cls_qdq_s8"
+sets() { # sets PREFIX FOLDER OCR
+    family "$1" "$2" digits_inputs.npz $digits
+    local case=$work/cases/$1digits_qdq_s16
+    make_case int16_exact.py "$2/digits_qdq_s16.onnx" \
+        "$2/digits_inputs.npz" "$case" && {
+        [ -s "$work/case.log" ] && tail -n 1 "$work/case.log"
+        judge "$1digits_qdq_s16 (exact integers) local" "$case" exact --local
+        judge "$1digits_qdq_s16 (exact integers) cortex-a76" "$case" exact \
+            --target "exec:$QEMU -cpu cortex-a76 $agent --stdio"
+    }
+    [ -z "$3" ] || family "$1" "$2" ppocr_cls_inputs.npz $ppocr
+}
+
+sets "" "$models" "$ocr"
+if [ -d "$shared/models" ]; then
+    sets shared- "$shared/models" 1
+else
+    skip "models of $shared: not there"
+fi
+finish
