@@ -71,9 +71,7 @@ elif ! fresh "$models/.ocr" "$here/make_onnx.py"; then
         { tail -n 5 "$work/ocr.log"; fail "make_onnx.py"; ocr=; }
 fi
 
-# judge WHAT CASE WANT ARGS...: WANT exact, or literal (differences are
-# counted and printed, and must be +-1 on the reference's inputs... see
-# judge.py).
+# judge WHAT CASE WANT ARGS...: WANT is exact or literal, see judge.py.
 judge() {
     local what=$1 case=$2 want=$3 line rc
     shift 3
@@ -126,7 +124,8 @@ family() { # family PREFIX FOLDER NAME INPUTS MODELS...
         case $m in *qdq*) ;; *) continue ;; esac
         make_case make_cases.py "$folder/$m.onnx" "$folder/$inputs" \
             "$case-literal" --opt none &&
-            judge "$prefix$m literal" "$case-literal" literal --local
+            judge "$prefix$m literal" "$case-literal" literal --local \
+                --mode isolated
     done
 }
 
