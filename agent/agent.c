@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/agent.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/log.h"
+#include "agent/relay.h"
+#include "agent/ring.h"
+#include "agent/session.h"
+#include "kernels/cpu.h"
+#include "kernels/kernels.h"
+#include "lib/core/buf.h"
+#include "lib/net/abstract.h"
+
+#define SESSIONS_MAX 64
+
+void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
+{
+    enum assay_isa top = a->cpu_flags & ASSAY_CPU_I8MM      ? ASSAY_ISA_I8MM
+                         : a->cpu_flags & ASSAY_CPU_DOTPROD ? ASSAY_ISA_DOTPROD
+                         : a->cpu_flags & ASSAY_CPU_NEON    ? ASSAY_ISA_NEON
+                                                            : ASSAY_ISA_REF;
+
+    /* A rung without a kernel in this build is not the one that runs. */
+    if (top == ASSAY_ISA_I8MM)
+        top = ASSAY_ISA_DOTPROD;
+    *out = (struct assay_msg_info){
+        .build_id = ASSAY_VERSION,
+        .board_id = a->board_id,
+        .soc = a->sysinfo.soc,
+        .firmware = a->sysinfo.firmware,
+        .machine = a->sysinfo.machine,
+        .features = a->sysinfo.features,
+        .kernels = assay_isa_name(top),
+        .lease_owner = a->lease.owner,
+        .lease_expires_ms = assay_lease_left_ms(&a->lease),
+        .backends = "cpu",
+        .cpu_flags = a->cpu_flags,
+        .cores = a->sysinfo.cores,
+        .blobs = assay_blobs_count(a->blobs),
+        .memory_limit = assay_budget_limit(a->blobs),
+        .memory_used = assay_budget_used(a->blobs),
+        .uptime_s = (assay_now_us() - a->started_us) / 1000000u,
+        .header_limit = ASSAY_HEADER_MAX,
+        .tile_limit = ASSAY_TILE_MAX,
+        .chunk_limit = ASSAY_CHUNK_MAX,
+    };
+}
+
+/* ---- stopping ------------------------------------------------------------- */
+
+void assay_agent_stop(struct assay_agent *a)
+{
+    struct assay_session *next;
+
+    if (a->stopping)
+        return;
+    a->stopping = true;
+    assay_listener_close(a->listener);
+    assay_listener_close(a->attach);
+    assay_lease_close(&a->lease);
+    assay_relay_stop(a->relay);
+    for (struct assay_session *s = a->sessions; s != NULL; s = next) {
+        next = s->next;
+        assay_session_end(s);
+    }
+    for (int i = 0; a->has_signals && i < 3; i++)
+        uv_close((uv_handle_t *)&a->signals[i], NULL);
+}
+
+static void stop(void *self)
+{
+    assay_agent_stop(self);
+}
+
+void assay_agent_session_gone(struct assay_agent *a, struct assay_session *s)
+{
+    struct assay_session **at = &a->sessions;
+    bool was_stdio = s->is_stdio;
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    a->n_sessions--;
+    if (was_stdio)
+        assay_agent_stop(a);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct assay_agent *a = handle->data;
+    struct assay_session *next;
+
+    if (number != SIGCHLD) {
+        assay_log(ASSAY_LOG_INFO, "signal %d: stopping", number);
+        assay_agent_stop(a);
+        return;
+    }
+    for (struct assay_session *s = a->sessions; s != NULL; s = next) {
+        next = s->next;
+        assay_session_child(s);
+    }
+}
+
+static void start_signals(struct assay_agent *a)
+{
+    /* On a terminal Ctrl-C reaches the agent behind `exec:` too, but there
+     * the client decides when to go. */
+    int numbers[3] = {SIGTERM, SIGCHLD, a->options->stdio ? SIGHUP : SIGINT};
+
+    signal(SIGPIPE, SIG_IGN);
+    if (a->options->stdio)
+        signal(SIGINT, SIG_IGN);
+    for (int i = 0; i < 3; i++) {
+        uv_signal_init(&a->loop, &a->signals[i]);
+        a->signals[i].data = a;
+        uv_signal_start(&a->signals[i], on_signal, numbers[i]);
+    }
+    a->has_signals = true;
+}
+
+/* ---- starting ------------------------------------------------------------- */
+
+static void on_accept(void *self, struct assay_conn *conn)
+{
+    struct assay_agent *a = self;
+
+    if (a->n_sessions >= SESSIONS_MAX) {
+        assay_log(ASSAY_LOG_WARN, "more than %d connections: one refused",
+                  SESSIONS_MAX);
+        assay_conn_close(conn, NULL, NULL);
+        return;
+    }
+    assay_session_new(a, conn);
+}
+
+static int start_listening(struct assay_agent *a, struct assay_err *err)
+{
+    struct assay_target where;
+    struct assay_err why = {0};
+    char name[128];
+    int rc = assay_target_parse(&where, a->options->listen, err);
+
+    if (rc < 0)
+        return rc;
+    rc = assay_listener_open(&a->listener, &a->loop, &where, on_accept, a,
+                             err);
+    assay_target_close(&where);
+    if (rc < 0)
+        return rc;
+    snprintf(name, sizeof(name), "assayd.%s", a->board_id);
+    if (assay_listener_open_abstract(&a->attach, &a->loop, name, on_accept, a,
+                                     &why) < 0) {
+        a->attach = NULL;
+        assay_log(ASSAY_LOG_WARN,
+                  "another daemon serves board '%s': --stdio attaches to that "
+                  "one", a->board_id);
+    }
+    printf("assayd listening on %s\n", assay_listener_address(a->listener));
+    fflush(stdout);
+    return 0;
+}
+
+/* A descriptor that cannot be waited for is no client. */
+static int has_peer(struct assay_err *err)
+{
+    char c;
+
+    if (uv_guess_handle(0) != UV_FILE)
+        return 1;
+    if (read(0, &c, 1) == 0)
+        return 0;
+    return assay_fail(err, ASSAY_EUSAGE,
+                      "--stdio: stdin is a file, a pipe or socket is expected");
+}
+
+/* The daemon of this board, where there is one that may be trusted. */
+static struct assay_conn *find_daemon(struct assay_agent *a)
+{
+    struct assay_conn *conn;
+    char name[128];
+    int fd;
+
+    snprintf(name, sizeof(name), "assayd.%s", a->board_id);
+    fd = assay_abstract_connect(name);
+    if (fd < 0)
+        return NULL;
+    if (!assay_abstract_trusted(fd)) {
+        assay_log(ASSAY_LOG_WARN,
+                  "the daemon of board '%s' belongs to another user: serving "
+                  "without it", a->board_id);
+        close(fd);
+        return NULL;
+    }
+    if (assay_conn_from_fds(&conn, &a->loop, fd, fd, NULL) < 0) {
+        close(fd);
+        return NULL;
+    }
+    return conn;
+}
+
+static int start_stdio(struct assay_agent *a, struct assay_err *err)
+{
+    struct assay_conn *conn, *daemon;
+    struct assay_session *s;
+    int rc = has_peer(err);
+
+    if (rc <= 0) {
+        if (rc == 0)
+            assay_agent_stop(a);
+        return rc;
+    }
+    rc = assay_conn_from_fds(&conn, &a->loop, 0, 1, err);
+    if (rc < 0)
+        return rc;
+    daemon = find_daemon(a);
+    if (daemon != NULL) {
+        assay_log(ASSAY_LOG_INFO, "attached to the daemon of board '%s'",
+                  a->board_id);
+        a->relay = assay_relay_new(&a->loop, conn, daemon, stop, a);
+        return a->relay != NULL ? 0 : ASSAY_EMEMORY;
+    }
+    s = assay_session_new(a, conn);
+    if (s == NULL)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for a session");
+    s->is_stdio = true;
+    return 0;
+}
+
+int assay_agent_main(const struct assay_agent_options *options)
+{
+    struct assay_agent a = {.options = options};
+    struct assay_err err = {0};
+    int rc;
+
+    assay_log_set_level(options->log_level);
+    assay_sysinfo_read(&a.sysinfo);
+    a.board_id = options->board_id != NULL ? options->board_id
+                                           : a.sysinfo.host;
+    a.cpu_flags = assay_cpu_probe() & options->cpumask;
+    a.started_us = assay_now_us();
+    a.blobs = assay_blobs_new(options->memory);
+    if (a.blobs == NULL || uv_loop_init(&a.loop) < 0) {
+        assay_log(ASSAY_LOG_ERROR, "no memory to start");
+        assay_blobs_free(a.blobs);
+        return 2;
+    }
+    assay_lease_init(&a.lease, &a.loop, a.board_id, assay_session_revoked);
+    start_signals(&a);
+    rc = options->stdio ? start_stdio(&a, &err) : start_listening(&a, &err);
+    if (rc < 0) {
+        fprintf(stderr, "assayd: %s\n", err.text);
+        assay_agent_stop(&a);
+    }
+    uv_run(&a.loop, UV_RUN_DEFAULT);
+    /* A handle that is still open is a leak: told by the exit code too. */
+    if (uv_loop_close(&a.loop) != 0) {
+        assay_log(ASSAY_LOG_ERROR, "handles are left open");
+        rc = rc < 0 ? rc : ASSAY_EINTERNAL;
+    }
+    assay_blobs_free(a.blobs);
+    return rc == ASSAY_EINTERNAL ? 4 : rc < 0 ? 2 : 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon: one loop, what all sessions share, and how it stops. */
+#ifndef ASSAY_AGENT_AGENT_H
+#define ASSAY_AGENT_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "agent/blobs.h"
+#include "agent/lease.h"
+#include "agent/options.h"
+#include "agent/sysinfo.h"
+#include "lib/net/listen.h"
+#include "proto/codec.h"
+
+struct assay_session;
+struct assay_relay;
+
+struct assay_agent {
+    uv_loop_t loop;
+    const struct assay_agent_options *options;
+    const char *board_id;
+    struct assay_sysinfo sysinfo;
+    uint32_t cpu_flags; /* probed & --cpumask */
+    uint64_t started_us;
+    struct assay_blobs *blobs;
+    struct assay_lease lease;
+    struct assay_listener *listener;
+    struct assay_listener *attach; /* for --stdio agents of this board */
+    struct assay_session *sessions;
+    unsigned n_sessions;
+    struct assay_relay *relay; /* --stdio beside a daemon */
+    uv_signal_t signals[3];
+    bool has_signals, stopping;
+};
+
+/* Runs until it is told to stop; the exit code: 0, or 2 for a refused start. */
+int assay_agent_main(const struct assay_agent_options *options);
+
+void assay_agent_stop(struct assay_agent *a); /* idempotent */
+/* The session has closed its handles: it leaves the list. */
+void assay_agent_session_gone(struct assay_agent *a, struct assay_session *s);
+/* Fills what hello and status answer; strings are borrowed. */
+void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/loaded.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/core/buf.h"
+
+static const void *find_blob(void *self, const uint8_t sha256[32],
+                             size_t *size)
+{
+    return assay_blobs_find(self, sha256, size);
+}
+
+static void pin_all(struct assay_loaded *l, int change)
+{
+    for (uint32_t i = 0; i < l->slice->n_tensors; i++) {
+        if (l->slice->tensors[i].role == ASSAY_ROLE_CONSTANT)
+            assay_blobs_pin(l->blobs, l->slice->tensors[i].sha256, change);
+    }
+}
+
+/* What decoding may take; what it took is not known exactly, so all of the
+ * estimate stays charged. */
+static uint64_t decode_estimate(size_t description)
+{
+    return (UINT64_C(1) << 20) + UINT64_C(32) * description;
+}
+
+static int decode(struct assay_loaded *l, const uint8_t sha256[32],
+                  struct assay_err *err)
+{
+    struct assay_blob_source source = {l->blobs, find_blob};
+    uint64_t charge;
+    const void *text;
+    char hex[17];
+    size_t n;
+    int rc;
+
+    text = assay_blobs_find(l->blobs, sha256, &n);
+    assay_hex(sha256, 8, hex);
+    if (text == NULL)
+        return assay_fail(err, ASSAY_EUSAGE,
+                          "slice sha256:%s… is not here: it was not sent, or "
+                          "it was dropped for want of memory", hex);
+    charge = decode_estimate(n);
+    /* Making room must drop neither the text nor what it refers to. */
+    assay_blobs_pin(l->blobs, sha256, 1);
+    rc = assay_slice_decode(&l->slice, text, n, &source, (size_t)charge, err);
+    assay_blobs_pin(l->blobs, sha256, -1);
+    if (rc < 0)
+        return rc;
+    pin_all(l, 1);
+    rc = assay_budget_take(l->blobs, charge, "slice", err);
+    if (rc == 0)
+        l->slice_charge = charge;
+    return rc;
+}
+
+int assay_loaded_plan(struct assay_loaded *l, uint32_t flags,
+                      struct assay_err *err)
+{
+    struct assay_kernel_table table;
+    struct assay_plan_limits limits;
+    struct assay_plan *plan;
+    uint64_t charge;
+    int rc;
+
+    if (l->plan != NULL && l->plan_flags == flags)
+        return 0;
+    assay_plan_free(l->plan);
+    l->plan = NULL;
+    assay_budget_give(l->blobs, l->plan_charge);
+    l->plan_charge = 0;
+
+    limits.memory_bytes = (size_t)assay_budget_free(l->blobs);
+    if (limits.memory_bytes == 0)
+        limits.memory_bytes = 1; /* 0 would mean: no limit */
+    assay_kernel_table_init(&table, flags);
+    rc = assay_plan_new(&plan, l->slice, &table, &limits, err);
+    if (rc < 0)
+        return rc;
+    charge = (uint64_t)assay_plan_arena_bytes(plan) +
+             assay_plan_packed_bytes(plan);
+    rc = assay_budget_take(l->blobs, charge, "plan", err);
+    if (rc < 0) {
+        assay_plan_free(plan);
+        return rc;
+    }
+    l->plan = plan;
+    l->plan_charge = charge;
+    l->plan_flags = flags;
+    return 0;
+}
+
+int assay_loaded_open(struct assay_loaded **out, struct assay_blobs *blobs,
+                      const uint8_t sha256[ASSAY_SHA256_LEN], uint32_t flags,
+                      struct assay_err *err)
+{
+    struct assay_loaded *l = assay_calloc(1, sizeof(*l));
+    int rc;
+
+    if (l == NULL)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for a slice");
+    l->blobs = blobs;
+    rc = decode(l, sha256, err);
+    if (rc == 0) {
+        l->given = assay_calloc(l->slice->n_tensors + 1u, sizeof(*l->given));
+        rc = l->given != NULL
+                 ? assay_loaded_plan(l, flags, err)
+                 : assay_fail(err, ASSAY_EMEMORY, "no memory for a slice");
+    }
+    if (rc < 0) {
+        assay_loaded_close(l);
+        return rc;
+    }
+    *out = l;
+    return 0;
+}
+
+void assay_loaded_close(struct assay_loaded *l)
+{
+    if (l == NULL)
+        return;
+    assay_plan_free(l->plan);
+    assay_budget_give(l->blobs, l->plan_charge);
+    if (l->given != NULL)
+        assay_loaded_drop_given(l);
+    assay_free(l->given);
+    if (l->slice != NULL)
+        pin_all(l, -1);
+    assay_slice_free(l->slice);
+    assay_budget_give(l->blobs, l->slice_charge);
+    assay_free(l);
+}
+
+static int begin_given(struct assay_loaded *l,
+                       const struct assay_msg_run_tensor *t,
+                       struct assay_err *err)
+{
+    const struct assay_tensor *want = &l->slice->tensors[t->tensor];
+    struct assay_given *g = &l->given[t->tensor];
+    size_t elements, bytes;
+    int rc = assay_tensor_count(want, &elements, &bytes, err);
+
+    if (rc < 0)
+        return rc;
+    if (bytes != t->total)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "tensor '%s' was given %" PRIu64
+                          " bytes, its shape and type need %zu",
+                          want->name, t->total, bytes);
+    if (want->role == ASSAY_ROLE_CONSTANT)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "tensor '%s' is a constant and cannot be given",
+                          want->name);
+    rc = assay_budget_take(l->blobs, bytes, "input tensor", err);
+    if (rc < 0)
+        return rc;
+    g->data = assay_alloc(bytes);
+    if (g->data == NULL) {
+        assay_budget_give(l->blobs, bytes);
+        return assay_fail(err, ASSAY_EMEMORY,
+                          "no memory for input tensor '%s' of %zu bytes",
+                          want->name, bytes);
+    }
+    l->given_charge += bytes;
+    g->bytes = bytes;
+    g->received = 0;
+    return 0;
+}
+
+int assay_loaded_give(struct assay_loaded *l,
+                      const struct assay_msg_run_tensor *t,
+                      const uint8_t *payload, uint32_t n,
+                      struct assay_err *err)
+{
+    struct assay_given *g;
+
+    if (t->tensor >= l->slice->n_tensors)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "tensor index %u is given, the slice has %u",
+                          t->tensor, l->slice->n_tensors);
+    g = &l->given[t->tensor];
+    if (g->data == NULL) {
+        int rc = begin_given(l, t, err);
+
+        if (rc < 0)
+            return rc;
+    }
+    if (t->total != g->bytes || t->offset != g->received)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "tensor '%s': chunk at %" PRIu64 " of %" PRIu64
+                          ", expected at %zu of %zu",
+                          l->slice->tensors[t->tensor].name, t->offset,
+                          t->total, g->received, g->bytes);
+    memcpy(g->data + g->received, payload, n);
+    g->received += n;
+    return 0;
+}
+
+int assay_loaded_check_given(const struct assay_loaded *l,
+                             struct assay_err *err)
+{
+    for (uint32_t i = 0; i < l->slice->n_tensors; i++) {
+        const struct assay_given *g = &l->given[i];
+
+        if (g->data != NULL && g->received != g->bytes)
+            return assay_fail(err, ASSAY_ERANGE,
+                              "tensor '%s' is cut: %zu of %zu bytes were "
+                              "given", l->slice->tensors[i].name, g->received,
+                              g->bytes);
+    }
+    return 0;
+}
+
+void assay_loaded_drop_given(struct assay_loaded *l)
+{
+    for (uint32_t i = 0; l->slice != NULL && i < l->slice->n_tensors; i++) {
+        assay_free(l->given[i].data);
+        l->given[i] = (struct assay_given){0};
+    }
+    assay_budget_give(l->blobs, l->given_charge);
+    l->given_charge = 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon's command line: one table (options.def) for parsing, --help and
+ * the check of the man page. */
+#ifndef ASSAY_AGENT_OPTIONS_H
+#define ASSAY_AGENT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "agent/log.h"
+#include "lib/core/err.h"
+
+struct assay_agent_options {
+    const char *listen; /* NULL with --stdio; strings borrowed from argv */
+    bool stdio;
+    const char *board_id; /* NULL: the host's name */
+    uint32_t cpumask;
+    uint64_t memory;
+    enum assay_log_level log_level;
+    bool help, version;
+};
+
+int assay_agent_options_parse(struct assay_agent_options *out, int argc,
+                              char **argv, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+void assay_agent_options_help(FILE *to);
+
+#endif

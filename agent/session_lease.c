@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hello, status and the lease: what may have to ask another process. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/session.h"
+#include "proto/version.h"
+
+#define TTL_DEFAULT_MS 60000u
+#define TTL_MIN_MS 1000u
+#define TTL_MAX_MS 3600000u
+#define ATTEMPTS 20
+
+static void try_acquire(struct assay_session *s);
+
+static void refuse_busy(struct assay_session *s, const char *owner,
+                        uint64_t left_ms)
+{
+    struct assay_err err = {0};
+
+    if (owner[0] != '\0')
+        assay_fail(&err, ASSAY_EBUSY,
+                   "board '%s' is leased to '%.200s', for %" PRIu64
+                   " s more unless it is used (--force takes it over)",
+                   s->agent->board_id, owner, (left_ms + 999) / 1000);
+    else
+        assay_fail(&err, ASSAY_EBUSY,
+                   "board '%s' is leased by another process that does not "
+                   "answer", s->agent->board_id);
+    assay_session_refuse(s, &err);
+}
+
+static void answer_info(struct assay_session *s, const char *owner,
+                        uint64_t left_ms)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_STATUS_REPLY};
+    struct assay_msg_info info;
+
+    assay_agent_info(s->agent, &info);
+    if (owner[0] != '\0') {
+        info.lease_owner = owner;
+        info.lease_expires_ms = left_ms;
+    }
+    if (s->asking == ASSAY_ASK_HELLO) {
+        m.type = ASSAY_MSG_HELLO_ACK;
+        m.u.hello_ack = (struct assay_msg_hello_ack){
+            .version = ASSAY_PROTOCOL_MAX,
+            .version_min = ASSAY_PROTOCOL_MIN,
+            .version_max = ASSAY_PROTOCOL_MAX,
+            .info = info,
+        };
+        assay_session_send(s, &m);
+        assay_session_enter(s, ASSAY_SESSION_READY);
+        return;
+    }
+    m.u.info = info;
+    assay_session_send(s, &m);
+}
+
+static void on_answer(void *self, bool found, const char *owner,
+                      uint64_t left_ms)
+{
+    struct assay_session *s = self;
+
+    s->call = NULL;
+    if (s->asking != ASSAY_ASK_ACQUIRE)
+        answer_info(s, found ? owner : "", left_ms);
+    else if (s->want_force && found)
+        try_acquire(s);
+    else
+        refuse_busy(s, owner, left_ms);
+    if (s->call == NULL)
+        assay_session_pause(s, false);
+}
+
+/* Asks whoever holds the board's name; false: nobody does. */
+static bool ask(struct assay_session *s, const char *force_for)
+{
+    s->call = assay_lease_ask(&s->agent->lease, force_for, on_answer, s);
+    if (s->call == NULL)
+        return false;
+    assay_session_pause(s, true);
+    return true;
+}
+
+static void tell_info(struct assay_session *s, enum assay_asking asking)
+{
+    s->asking = asking;
+    if (s->agent->lease.listener != NULL || !ask(s, NULL))
+        answer_info(s, "", 0);
+}
+
+void assay_session_on_hello(struct assay_session *s, struct assay_msg *m)
+{
+    struct assay_err err = {0};
+    uint32_t lo = m->u.hello.version_min, hi = m->u.hello.version_max;
+
+    if (lo > hi || hi < ASSAY_PROTOCOL_MIN || lo > ASSAY_PROTOCOL_MAX) {
+        assay_fail(&err, ASSAY_EVERSION,
+                   "agent %s speaks protocol %u to %u, client '%.60s' speaks "
+                   "%u to %u: update %s", ASSAY_VERSION, ASSAY_PROTOCOL_MIN,
+                   ASSAY_PROTOCOL_MAX, m->u.hello.build_id, lo, hi,
+                   lo > ASSAY_PROTOCOL_MAX ? "assayd on the board"
+                                           : "assay on the host");
+        assay_session_fatal(s, &err);
+        return;
+    }
+    tell_info(s, ASSAY_ASK_HELLO);
+}
+
+void assay_session_on_status(struct assay_session *s, struct assay_msg *m)
+{
+    (void)m;
+    tell_info(s, ASSAY_ASK_STATUS);
+}
+
+static void granted(struct assay_session *s)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_LEASE_GRANTED};
+
+    m.u.lease.ttl_ms = s->ttl_ms;
+    assay_session_enter(s, ASSAY_SESSION_LEASED);
+    assay_session_send(s, &m);
+}
+
+static void try_acquire(struct assay_session *s)
+{
+    struct assay_lease *l = &s->agent->lease;
+    struct assay_err err = {0};
+    int rc;
+
+    if (l->listener != NULL && !s->want_force) {
+        refuse_busy(s, l->owner, assay_lease_left_ms(l));
+        return;
+    }
+    if (l->listener != NULL) {
+        void *holder = l->holder;
+
+        assay_lease_release(l);
+        assay_session_revoked(holder, s->want_owner);
+    }
+    rc = ASSAY_EBUSY;
+    for (; s->attempts < ATTEMPTS && rc == ASSAY_EBUSY; s->attempts++) {
+        rc = assay_lease_bind(l, s, s->want_owner, s->ttl_ms, &err);
+        if (rc == ASSAY_EBUSY && ask(s, s->want_force ? s->want_owner : NULL))
+            return;
+    }
+    if (rc == 0)
+        granted(s);
+    else
+        assay_session_refuse(s, &err);
+}
+
+void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
+{
+    uint64_t ttl = m->u.lease.ttl_ms;
+
+    if (ttl == 0)
+        ttl = TTL_DEFAULT_MS;
+    s->ttl_ms = ttl < TTL_MIN_MS ? TTL_MIN_MS
+                : ttl > TTL_MAX_MS ? TTL_MAX_MS : ttl;
+    snprintf(s->want_owner, sizeof(s->want_owner), "%s", m->u.lease.owner);
+    s->want_force = m->u.lease.force;
+    s->attempts = 0;
+    s->asking = ASSAY_ASK_ACQUIRE;
+    try_acquire(s);
+}
+
+void assay_session_on_release(struct assay_session *s, struct assay_msg *m)
+{
+    struct assay_msg answer = {.type = ASSAY_MSG_LEASE_RELEASED};
+
+    (void)m;
+    assay_session_drop_upload(s);
+    assay_loaded_close(s->loaded);
+    s->loaded = NULL;
+    if (s->agent->lease.holder == s)
+        assay_lease_release(&s->agent->lease);
+    assay_session_enter(s, ASSAY_SESSION_READY);
+    assay_session_send(s, &answer);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run, seen from the parent: takes records out of the worker's ring and
+ * sends them as frames, tiles straight from the ring. What is sent is bounded
+ * by the client's credit, and what waits by the ring: a slow client makes the
+ * worker wait, memory does not grow. Keeps the two deadlines of a run. Loop
+ * thread only.
+ */
+#ifndef ASSAY_AGENT_STREAM_H
+#define ASSAY_AGENT_STREAM_H
+
+#include <stdbool.h>
+
+#include <uv.h>
+
+#include "agent/worker.h"
+#include "lib/net/deadline.h"
+#include "proto/codec.h"
+
+struct assay_stream;
+
+struct assay_stream_events {
+    /* Sends a frame. With arg the payload is borrowed until
+     * assay_stream_sent(arg) is called (exactly once); a negative value:
+     * nothing was taken. */
+    int (*send)(void *self, const struct assay_msg *m, const uint8_t *payload,
+                void *arg);
+    /* The run is over and its RUN_END was sent; fatal: the client took
+     * nothing in time and the session has to end. The stream is freed when
+     * this returns. */
+    void (*over)(void *self, bool fatal);
+    void *self;
+};
+
+int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
+                       const struct assay_loaded *loaded,
+                       const struct assay_msg_run_start *request,
+                       const struct assay_stream_events *events,
+                       struct assay_err *err) ASSAY_MUST_CHECK;
+void assay_stream_sent(void *arg);
+void assay_stream_credit(struct assay_stream *s, uint64_t bytes);
+void assay_stream_cancel(struct assay_stream *s);
+/* SIGCHLD came: looks whether the worker ended. */
+void assay_stream_child(struct assay_stream *s);
+/* The session ends: no event comes any more. Tiles that are being sent must
+ * have been given back (their connection is closed first). gone() is called
+ * when the stream's handles are closed. */
+void assay_stream_abandon(struct assay_stream *s, void (*gone)(void *self),
+                          void *self);
+void assay_stream_kill(struct assay_stream *s); /* at once, before that */
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/worker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/core/buf.h"
+
+/* ---- in the child --------------------------------------------------------- */
+
+struct child {
+    struct assay_ring_writer out;
+    const struct assay_worker_run *run;
+    uint64_t total_us, layer_us, bytes;
+    uint32_t n_done, n_missing;
+};
+
+static void set_status(struct child *c, uint32_t state)
+{
+    struct assay_status_page *s = &c->out.ring->status;
+
+    atomic_store(&s->since_us, assay_now_us());
+    atomic_store(&s->state, state);
+}
+
+static const void *fetch(void *self, uint32_t tensor)
+{
+    const struct child *c = self;
+
+    return c->run->loaded->given[tensor].data;
+}
+
+static void missing(void *self, uint32_t layer, uint32_t tensor)
+{
+    struct child *c = self;
+    struct assay_record rec = {.kind = ASSAY_RECORD_MISSING,
+                               .layer = layer,
+                               .tensor = tensor};
+
+    c->n_missing++;
+    assay_ring_write(&c->out, &rec, NULL);
+}
+
+static int begin(void *self, const struct assay_layer_info *info)
+{
+    struct child *c = self;
+    struct assay_status_page *s = &c->out.ring->status;
+    struct assay_record rec = {.kind = ASSAY_RECORD_BEGIN,
+                               .layer = info->layer,
+                               .tensor = info->tensor,
+                               .total = info->bytes};
+
+    snprintf(rec.text, sizeof(rec.text), "%s", info->kernel);
+    assay_ring_write(&c->out, &rec, NULL);
+    memcpy(s->kernel, rec.text, sizeof(s->kernel));
+    atomic_store(&s->layer, info->layer);
+    atomic_store(&s->spent_us, 0);
+    set_status(c, ASSAY_WORKER_COMPUTING);
+    return 0;
+}
+
+static int tensor(void *self, const struct assay_layer_info *info,
+                  const void *data)
+{
+    struct child *c = self;
+    struct assay_record rec = {.kind = ASSAY_RECORD_TILE,
+                               .layer = info->layer};
+    const uint8_t *p = data;
+    size_t tiles = (info->bytes + ASSAY_TILE_BYTES - 1) / ASSAY_TILE_BYTES;
+    uint8_t *digests = assay_alloc(tiles * 16 + 1);
+
+    if (digests == NULL)
+        return ASSAY_EMEMORY;
+    c->layer_us = assay_now_us() - atomic_load(&c->out.ring->status.since_us);
+    for (size_t at = 0, i = 0; at < info->bytes; at += rec.bytes, i++) {
+        size_t n = info->bytes - at;
+
+        rec.bytes = (uint32_t)(n < ASSAY_TILE_BYTES ? n : ASSAY_TILE_BYTES);
+        rec.offset = at;
+        assay_xxh128(p + at, rec.bytes, rec.digest);
+        memcpy(digests + i * 16, rec.digest, 16);
+        assay_ring_write(&c->out, &rec, p + at);
+    }
+    rec = (struct assay_record){.kind = ASSAY_RECORD_END,
+                                .layer = info->layer,
+                                .total = info->bytes,
+                                .time_us = c->layer_us};
+    assay_xxh128(digests, tiles * 16, rec.digest);
+    assay_free(digests);
+    c->n_done++;
+    c->bytes += info->bytes;
+    c->total_us += c->layer_us;
+    set_status(c, ASSAY_WORKER_BETWEEN);
+    assay_ring_write(&c->out, &rec, NULL);
+    return 0;
+}
+
+static int end(void *self, const struct assay_layer_info *info)
+{
+    (void)self;
+    (void)info;
+    return 0;
+}
+
+/* Closes what was inherited, so that a peer sees its connection end with the
+ * parent and not with a worker. */
+static void close_others(int a, int b)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int null = open("/dev/null", O_RDONLY);
+    struct dirent *entry;
+
+    if (null >= 0) {
+        dup2(null, 0);
+        dup2(null, 1);
+    }
+    if (dir == NULL) {
+        for (int fd = 3; fd < 1024; fd++) {
+            if (fd != a && fd != b)
+                close(fd);
+        }
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        int fd = atoi(entry->d_name);
+
+        if (fd > 2 && fd != a && fd != b && fd != dirfd(dir))
+            close(fd);
+    }
+    closedir(dir);
+}
+
+static void own_signals(void)
+{
+    static const int back[] = {SIGTERM, SIGINT, SIGCHLD, SIGHUP};
+    sigset_t none;
+
+    for (size_t i = 0; i < sizeof(back) / sizeof(back[0]); i++)
+        signal(back[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The arena is outside of the heap: a kernel that writes past it dies. */
+static void *map_arena(size_t bytes)
+{
+    void *p = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void child_main(struct assay_ring *ring, int ready, int space,
+                       const struct assay_worker_run *run)
+{
+    struct child c = {.out = {ring, ready, space}, .run = run};
+    struct assay_run_request request = {
+        .mode = run->mode,
+        .layers = run->layers,
+        .fetch = fetch,
+        .missing = missing,
+        .self = &c,
+    };
+    struct assay_sink sink = {&c, begin, tensor, end};
+    struct assay_record rec = {.kind = ASSAY_RECORD_DONE};
+    struct assay_err err = {0};
+    void *arena = map_arena(assay_plan_arena_bytes(run->loaded->plan));
+    int rc;
+
+    rc = arena == NULL
+             ? assay_fail(&err, ASSAY_EMEMORY,
+                          "no memory for an arena of %zu bytes",
+                          assay_plan_arena_bytes(run->loaded->plan))
+             : assay_run(run->loaded->plan, arena, &request, &sink, &err);
+    set_status(&c, ASSAY_WORKER_BETWEEN);
+    rec.code = rc;
+    rec.n_done = c.n_done;
+    rec.n_missing = c.n_missing;
+    rec.total = c.bytes;
+    rec.time_us = c.total_us;
+    if (rc < 0)
+        snprintf(rec.reason, sizeof(rec.reason), "%.250s",
+                 err.text[0] != '\0' ? err.text : assay_status_sentence(rc));
+    assay_ring_write(&c.out, &rec, NULL);
+    _exit(0);
+}
+
+/* ---- in the parent -------------------------------------------------------- */
+
+static void close_pair(int fds[2])
+{
+    for (int i = 0; i < 2; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+static int make_pipes(int ready[2], int space[2], struct assay_err *err)
+{
+    if (pipe2(ready, O_CLOEXEC | O_NONBLOCK) < 0)
+        return assay_fail(err, ASSAY_EMEMORY, "cannot make a pipe: %s",
+                          strerror(errno));
+    if (pipe2(space, O_CLOEXEC) < 0) {
+        int rc = assay_fail(err, ASSAY_EMEMORY, "cannot make a pipe: %s",
+                            strerror(errno));
+        close_pair(ready);
+        return rc;
+    }
+    /* Only the parent's end must never wait. */
+    fcntl(space[1], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+int assay_worker_start(struct assay_worker *w,
+                       const struct assay_worker_run *run,
+                       struct assay_err *err)
+{
+    int ready[2] = {-1, -1}, space[2] = {-1, -1}, rc;
+    struct assay_ring *ring = assay_ring_new();
+    sigset_t all, before;
+    pid_t parent = getpid(), pid;
+
+    if (ring == NULL)
+        return assay_fail(err, ASSAY_EMEMORY,
+                          "no memory for a worker's ring");
+    rc = make_pipes(ready, space, err);
+    if (rc < 0) {
+        assay_ring_free(ring);
+        return rc;
+    }
+    atomic_store(&ring->status.since_us, assay_now_us());
+    /* The loop's handlers must not run in the child: they write to a pipe
+     * that it shares with the parent. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+        close_others(ready[1], space[0]);
+        own_signals();
+        child_main(ring, ready[1], space[0], run);
+    }
+    rc = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(ready[1]);
+    close(space[0]);
+    if (pid < 0) {
+        close(ready[0]);
+        close(space[1]);
+        assay_ring_free(ring);
+        return assay_fail(err, ASSAY_EMEMORY, "cannot start a worker: %s",
+                          strerror(rc));
+    }
+    *w = (struct assay_worker){
+        .pid = pid, .ring = ring, .ready = ready[0], .space = space[1]};
+    return 0;
+}
+
+void assay_worker_kill(struct assay_worker *w)
+{
+    if (w->pid > 0)
+        kill(w->pid, SIGKILL);
+}
+
+bool assay_worker_reap(struct assay_worker *w)
+{
+    int status;
+
+    if (w->pid <= 0)
+        return true;
+    if (waitpid(w->pid, &status, WNOHANG) != w->pid)
+        return false;
+    w->status = status;
+    w->pid = 0;
+    return true;
+}
+
+void assay_worker_close(struct assay_worker *w)
+{
+    if (w->ring == NULL)
+        return;
+    if (w->pid > 0) {
+        /* After SIGKILL this wait is the kernel's to end, and short. */
+        kill(w->pid, SIGKILL);
+        while (waitpid(w->pid, &w->status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    close(w->ready);
+    close(w->space);
+    assay_ring_free(w->ring);
+    memset(w, 0, sizeof(*w));
+}
