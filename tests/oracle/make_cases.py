@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make a case folder from a model and its inputs: goldens by onnxruntime.
 
-    make_cases.py MODEL.onnx INPUTS.npz CASE [--samples N] [--opt auto|none|all]
+    make_cases.py MODEL.onnx INPUTS.npz CASE [--opt auto|none|all]
+                  [--samples N | --pick K,K,...]
 
 INPUTS.npz  one array a graph input, first axis = samples.
 CASE        gets model.onnx, inputs/NNNN.npz, golden/NNNN.npz, case.json.
@@ -71,16 +72,17 @@ def write_case(folder, model_path, model, feeds, goldens, about):
         f.write("\n")
 
 
-def feeds_of(model, npz, samples):
+def feeds_of(model, npz, samples, pick=None):
     n = len(next(iter(npz.values())))
     return [ort_layers.make_inputs(model, npz, k)
-            for k in range(min(samples or n, n))]
+            for k in (pick or range(min(samples or n, n)))]
 
 
-def make_case(model_path, inputs_path, folder, samples=None, opt="auto"):
+def make_case(model_path, inputs_path, folder, samples=None, opt="auto",
+              pick=None):
     model = onnx.load(model_path)
     options = options_of(model, opt)
-    feeds = feeds_of(model, dict(np.load(inputs_path)), samples)
+    feeds = feeds_of(model, dict(np.load(inputs_path)), samples, pick)
     goldens = [ort_layers.run_ort(model, f, options["opt"], options["expose"],
                                   options["x64_precise"],
                                   int8_qdq=options["int8_qdq"])
@@ -100,9 +102,11 @@ def main():
     ap.add_argument("inputs")
     ap.add_argument("case")
     ap.add_argument("--samples", type=int)
+    ap.add_argument("--pick", type=lambda t: [int(v) for v in t.split(",")],
+                    help="these samples only")
     ap.add_argument("--opt", choices=["auto", "none", "all"], default="auto")
     a = ap.parse_args()
-    make_case(a.model, a.inputs, a.case, a.samples, a.opt)
+    make_case(a.model, a.inputs, a.case, a.samples, a.opt, a.pick)
 
 
 if __name__ == "__main__":
