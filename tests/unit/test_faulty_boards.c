@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `assay run` against boards that are wrong on purpose: the in-process engine
+ * behind a backend that flips results, dies, hangs up or lies about sizes.
+ *
+ * links: host-tools/cmd.c host-tools/cmd_run.c host-tools/run_lines.c
+ * links: host-tools/run_pass.c host-tools/run_report.c host-tools/run_sample.c
+ * links: host-tools/run_save.c host-tools/run_verdict.c host-tools/select.c
+ * links: host-tools/prepare.c host-tools/progress.c host-tools/interrupt.c
+ * links: host-tools/messages.c host-tools/options.c host-tools/options_value.c
+ * links: host-tools/local.c host-tools/diff/ host-tools/report/
+ * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
+ * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto -lz
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host-tools/backend.h"
+#include "host-tools/cmd.h"
+#include "kernels/cpu.h"
+
+#define CASE "tests/data/digits"
+
+enum fault {
+    NONE,
+    WRONG_VECTOR, /* wrong unless the mask forbids vector kernels */
+    WRONG_CPU,    /* wrong always */
+    CRASH,
+    LOST,
+    SLOW_LAYER,
+    SHORT_RESULT,
+    WILD_LAYER,
+    BUSY, /* refuses the load */
+};
+
+/* A board: the local engine, with one fault in one layer. */
+static struct {
+    struct assay_backend base;
+    struct assay_backend *inner;
+    enum fault fault;
+    const char *layer;
+    const struct assay_slice *slice;
+    unsigned runs, isolated_runs;
+    size_t given_bytes, isolated_bytes;
+} board;
+
+struct relay {
+    const struct assay_results *results;
+    bool flip;
+    int rc;
+};
+
+static bool faulty(uint32_t layer)
+{
+    return strcmp(board.slice->layers[layer].name, board.layer) == 0;
+}
+
+static int relay_layer(void *self, uint32_t layer, const void *data,
+                       size_t bytes, const char *kernel, uint64_t time_us)
+{
+    struct relay *r = self;
+    const struct assay_results *to = r->results;
+    uint8_t *copy;
+    int rc;
+
+    if (to->begin != NULL)
+        to->begin(to->self, layer);
+    if (!faulty(layer))
+        return to->layer(to->self, layer, data, bytes, kernel, time_us);
+    switch (board.fault) {
+    case CRASH: r->rc = ASSAY_ECRASH; return r->rc;
+    case LOST: r->rc = ASSAY_ELOST; return r->rc;
+    case SLOW_LAYER: r->rc = ASSAY_ELAYER_TIMEOUT; return r->rc;
+    case SHORT_RESULT:
+        return to->layer(to->self, layer, data, bytes - 1, kernel, time_us);
+    case WILD_LAYER:
+        return to->layer(to->self, 1000000, data, bytes, kernel, time_us);
+    default: break;
+    }
+    if (!r->flip)
+        return to->layer(to->self, layer, data, bytes, kernel, time_us);
+    copy = malloc(bytes);
+    assert_non_null(copy);
+    memcpy(copy, data, bytes);
+    copy[bytes / 2] ^= 1;
+    rc = to->layer(to->self, layer, copy, bytes, kernel, time_us);
+    free(copy);
+    return rc;
+}
+
+static int relay_missing(void *self, uint32_t layer, uint32_t tensor)
+{
+    struct relay *r = self;
+
+    return r->results->missing(r->results->self, layer, tensor);
+}
+
+static int board_run(struct assay_backend *b,
+                     const struct assay_backend_run *run,
+                     const struct assay_results *results, struct assay_err *err)
+{
+    struct relay relay = {.results = results};
+    struct assay_results inner = {&relay, relay_layer, relay_missing, NULL};
+    int rc;
+
+    (void)b;
+    board.runs++;
+    board.isolated_runs += run->isolated;
+    for (size_t i = 0; i < run->n_given; i++)
+        *(run->isolated ? &board.isolated_bytes : &board.given_bytes) +=
+            run->given[i].bytes;
+    relay.flip = board.fault == WRONG_CPU ||
+                 (board.fault == WRONG_VECTOR && run->cpumask != 0);
+    rc = board.inner->vt->run(board.inner, run, &inner, err);
+    if (relay.rc != 0)
+        return assay_fail(err, relay.rc, "the board's own words");
+    return rc;
+}
+
+static int board_info(struct assay_backend *b, struct assay_backend_info *out,
+                      struct assay_err *err)
+{
+    int rc = board.inner->vt->info(board.inner, out, err);
+
+    (void)b;
+    out->board_id = "faulty";
+    out->cpu_flags = ASSAY_CPU_NEON;
+    out->kernels = "neon";
+    out->features = "asimd";
+    return rc;
+}
+
+static int board_load(struct assay_backend *b, const struct assay_slice *slice,
+                      struct assay_err *err)
+{
+    (void)b;
+    if (board.fault == BUSY)
+        return assay_fail(err, ASSAY_EBUSY, "leased to somebody");
+    board.slice = slice;
+    return board.inner->vt->load(board.inner, slice, err);
+}
+
+static uint64_t board_received(struct assay_backend *b)
+{
+    (void)b;
+    return 1;
+}
+
+static void board_close(struct assay_backend *b)
+{
+    (void)b;
+    board.inner->vt->close(board.inner);
+}
+
+int assay_client_open(struct assay_backend **out,
+                      const struct assay_client_options *options,
+                      struct assay_err *err)
+{
+    static const struct assay_backend_vtable vt = {
+        board_info, board_load, board_run, board_received, board_close,
+    };
+    int rc = assay_local_open(&board.inner, 0, err);
+
+    assert_string_equal(options->target, "board:1");
+    board.base.vt = &vt;
+    *out = &board.base;
+    return rc;
+}
+
+static json_t *report; /* of the last run */
+
+/* Runs the case on the faulty board with further options. */
+static int run(enum fault fault, const char *layer, const char *more)
+{
+    static char copy[512];
+    char path[] = "test-run-XXXXXX";
+    char *argv[64] = {"assay", "run",    CASE, "--target", "board:1",
+                      "-q",    "--json", path, NULL};
+    int argc = 8, code, fd = mkstemp(path);
+    struct assay_options o;
+    struct assay_err err;
+    FILE *quiet;
+
+    memset(&board, 0, sizeof(board));
+    board.fault = fault;
+    board.layer = layer;
+    snprintf(copy, sizeof(copy), "%s", more);
+    for (char *p = strtok(copy, " "); p != NULL; p = strtok(NULL, " "))
+        argv[argc++] = p;
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(assay_options_parse(&o, argc - 1, argv + 1, &err), 0);
+    /* The table of each run is not of interest here. */
+    fflush(stdout);
+    quiet = stdout;
+    stdout = fopen("/dev/null", "w");
+    assert_non_null(stdout);
+    code = assay_cmd_run(&o, argc, argv);
+    fclose(stdout);
+    stdout = quiet;
+    json_decref(report);
+    report = json_load_file(path, 0, NULL);
+    unlink(path);
+    return code;
+}
+
+static const char *word(const char *key)
+{
+    const char *s = json_string_value(json_object_get(report, key));
+
+    return s != NULL ? s : "";
+}
+
+static const json_t *layer_of(const char *name)
+{
+    size_t i;
+    json_t *l;
+
+    json_array_foreach(json_object_get(report, "layers"), i, l)
+    {
+        if (strcmp(json_string_value(json_object_get(l, "name")), name) == 0)
+            return l;
+    }
+    fail_msg("no layer '%s' in the report", name);
+    return NULL;
+}
+
+static const char *status_of(const char *name)
+{
+    return json_string_value(json_object_get(layer_of(name), "status"));
+}
+
+static json_int_t coverage(const char *key)
+{
+    return json_integer_value(
+        json_object_get(json_object_get(report, "coverage"), key));
+}
+
+static void a_good_board(void **state)
+{
+    (void)state;
+    assert_int_equal(run(NONE, "", ""), 0);
+    assert_string_equal(word("verdict"), "match");
+    assert_int_equal(board.runs, 4); /* one a sample: nothing to isolate */
+    assert_int_equal(board.isolated_runs, 0);
+    assert_int_equal(coverage("compared"), 21);
+}
+
+static void a_wrong_vector_kernel(void **state)
+{
+    const json_t *columns;
+
+    (void)state;
+    assert_int_equal(run(WRONG_VECTOR, "conv2", ""), 4);
+    assert_string_equal(word("verdict"), "assay-kernel");
+    assert_string_equal(status_of("conv2"), "diverged");
+    assert_string_equal(status_of("conv1"), "exact");
+    columns = json_object_get(layer_of("conv2"), "columns");
+    assert_int_equal(json_integer_value(json_object_get(
+                         json_object_get(columns, "cpu-scalar"), "mismatch")),
+                     0);
+    assert_int_equal(json_integer_value(json_object_get(
+                         json_object_get(columns, "host"), "mismatch")),
+                     0);
+    assert_int_equal(json_integer_value(json_object_get(
+                         json_object_get(columns, "cpu"), "mismatch")),
+                     4); /* one a sample */
+}
+
+static void a_wrong_cpu(void **state)
+{
+    (void)state;
+    assert_int_equal(run(WRONG_CPU, "conv2", ""), 4);
+    assert_string_equal(word("verdict"), "board-cpu");
+    /* A scalar run of the same board: the host still tells. */
+    assert_int_equal(run(WRONG_CPU, "conv2", "--cpumask 0"), 4);
+    assert_string_equal(word("verdict"), "board-cpu");
+    assert_int_equal(run(WRONG_VECTOR, "conv2", "--cpumask 0"), 0);
+}
+
+static void two_culprits(void **state)
+{
+    json_t *culprits;
+
+    (void)state;
+    /* pw4 has other arithmetic, conv2 a wrong kernel: 1 outranks 4. */
+    assert_int_equal(run(WRONG_VECTOR, "conv2", "--arith pw4=q31_floor"), 1);
+    assert_string_equal(word("verdict"), "unexplained");
+    culprits = json_object_get(report, "culprits");
+    assert_int_equal(json_array_size(culprits), 2);
+    assert_string_equal(status_of("conv2"), "diverged");
+    assert_string_equal(status_of("pw4"), "diverged");
+    assert_string_equal(status_of("fc"), "inherited");
+    assert_int_equal(
+        json_integer_value(json_object_get(
+            json_object_get(layer_of("fc"), "isolated"), "mismatch")),
+        0);
+}
+
+static void only_what_differs_travels(void **state)
+{
+    (void)state;
+    assert_int_equal(run(NONE, "", ""), 0);
+    /* The inputs alone. */
+    assert_int_equal(board.given_bytes, 4 * 64 * sizeof(float));
+    /* fc's result is wrong on its way: fc alone runs again, with scalar
+     * kernels, on its 24 bytes of input. */
+    assert_int_equal(run(WRONG_VECTOR, "fc", ""), 4);
+    assert_int_equal(board.isolated_runs, 4);
+    assert_int_equal(board.isolated_bytes, 4 * 24);
+    /* conv1 rounds otherwise: the layers behind it that differ run again,
+     * once a sample, then conv1 alone. */
+    assert_int_equal(run(NONE, "", "--arith conv1=q31_floor"), 1);
+    assert_int_equal(board.isolated_runs, 4 * 2);
+    assert_string_equal(status_of("fc"), "inherited");
+}
+
+static void unproven_arithmetic(void **state)
+{
+    (void)state;
+    assert_int_equal(run(NONE, "",
+                         "--numerics onnxruntime-x86-nofma "
+                         "--arith avgpool=div_floor"),
+                     5);
+    assert_string_equal(word("verdict"), "unproven");
+    assert_string_equal(word("verdict_id"), "VERDICT_UNPROVEN");
+}
+
+static void a_worker_that_dies(void **state)
+{
+    (void)state;
+    assert_int_equal(run(CRASH, "dw3", ""), 4);
+    assert_string_equal(status_of("dw3"), "error");
+    assert_string_equal(status_of("conv2"), "exact");
+    assert_string_equal(status_of("fc"), "not_observed");
+    assert_true(json_is_true(json_object_get(report, "partial")));
+    assert_string_equal(word("error"), "the board's own words");
+    assert_true(json_is_null(json_object_get(report, "verdict")));
+    assert_int_equal(coverage("compared"), 5);
+}
+
+static void a_layer_that_does_not_end(void **state)
+{
+    (void)state;
+    assert_int_equal(run(SLOW_LAYER, "dw3", ""), 4);
+    assert_string_equal(status_of("dw3"), "error");
+}
+
+static void a_lost_board(void **state)
+{
+    (void)state;
+    assert_int_equal(run(LOST, "dw3", ""), 3);
+    assert_string_equal(status_of("dw3"), "not_observed");
+    assert_string_equal(status_of("conv2"), "exact");
+    assert_true(json_is_true(json_object_get(report, "partial")));
+    /* A divergence before it outranks the loss. */
+    assert_int_equal(run(LOST, "dw3", "--arith conv1=q31_floor"), 1);
+    assert_string_equal(status_of("conv1"), "diverged");
+}
+
+static void a_board_that_lies(void **state)
+{
+    (void)state;
+    assert_int_equal(run(SHORT_RESULT, "dw3", ""), 4);
+    assert_non_null(strstr(word("error"), "expected 256"));
+    assert_int_equal(run(WILD_LAYER, "dw3", ""), 4);
+    assert_true(word("error")[0] != '\0');
+}
+
+static void a_board_that_is_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(run(BUSY, "", ""), 3);
+    assert_null(report); /* nothing ran, nothing to report */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_board),
+        cmocka_unit_test(a_wrong_vector_kernel),
+        cmocka_unit_test(a_wrong_cpu),
+        cmocka_unit_test(two_culprits),
+        cmocka_unit_test(only_what_differs_travels),
+        cmocka_unit_test(unproven_arithmetic),
+        cmocka_unit_test(a_worker_that_dies),
+        cmocka_unit_test(a_layer_that_does_not_end),
+        cmocka_unit_test(a_lost_board),
+        cmocka_unit_test(a_board_that_lies),
+        cmocka_unit_test(a_board_that_is_taken),
+    };
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+
+    json_decref(report);
+    return rc;
+}
