@@ -17,12 +17,12 @@
 #include "lib/engine/run.h"
 
 struct local {
-    struct assay_backend base; /* first: a backend is cast to its local */
-    uint32_t cpumask;          /* of open */
+    struct assay_backend base;       /* first: a backend is cast to its local */
+    uint32_t cpumask;                /* of open */
     const struct assay_slice *slice; /* borrowed; NULL: nothing loaded */
     struct assay_plan *plan;         /* for plan_flags */
     uint32_t plan_flags;
-    void *block;  /* owned; the arena is its first aligned byte */
+    void *block; /* owned; the arena is its first aligned byte */
     void *arena;
     const struct assay_run_tensor **given; /* by tensor, of one run */
     char features[64];
@@ -89,15 +89,14 @@ static int local_info(struct assay_backend *b, struct assay_backend_info *out,
         .kernels = flags & ASSAY_CPU_DOTPROD ? "dotprod"
                    : flags & ASSAY_CPU_NEON  ? "neon"
                                              : "scalar",
-        .features =
-            assay_cpu_names(flags, l->features, sizeof(l->features)),
+        .features = assay_cpu_names(flags, l->features, sizeof(l->features)),
         .cpu_flags = flags,
         .uptime_s = now_us() / 1000000u - l->opened_s,
         .lease_owner = "",
     };
     if (l->plan)
-        out->memory_used = assay_plan_arena_bytes(l->plan) +
-                           assay_plan_packed_bytes(l->plan);
+        out->memory_used =
+            assay_plan_arena_bytes(l->plan) + assay_plan_packed_bytes(l->plan);
     return 0;
 }
 
@@ -211,8 +210,7 @@ static int run_plan(struct local *l, const struct assay_backend_run *run,
 
 static int local_run(struct assay_backend *b,
                      const struct assay_backend_run *run,
-                     const struct assay_results *results,
-                     struct assay_err *err)
+                     const struct assay_results *results, struct assay_err *err)
 {
     struct local *l = (struct local *)b;
     if (!l->slice)
@@ -224,8 +222,8 @@ static int local_run(struct assay_backend *b,
         return rc;
     l->given = assay_calloc(l->slice->n_tensors, sizeof(*l->given));
     if (!l->given)
-        return assay_fail(err, ASSAY_EMEMORY, "no memory for %" PRIu32
-                                              " tensors",
+        return assay_fail(err, ASSAY_EMEMORY,
+                          "no memory for %" PRIu32 " tensors",
                           l->slice->n_tensors);
     rc = index_given(l, run, err);
     if (!rc)

@@ -52,12 +52,11 @@ int assay_slice_add_tensor(struct assay_slice *s, uint32_t *index,
         return assay_fail(err, ASSAY_ERANGE,
                           "slice: more than %d tensors are not supported",
                           ASSAY_MAX_TENSORS);
-    struct assay_tensor *array = grow(s, s->tensors, s->n_tensors,
-                                      &s->cap_tensors, sizeof(*array));
+    struct assay_tensor *array =
+        grow(s, s->tensors, s->n_tensors, &s->cap_tensors, sizeof(*array));
     if (!array)
         return assay_fail(err, ASSAY_EMEMORY,
-                          "slice: no memory for tensor %" PRIu32,
-                          s->n_tensors);
+                          "slice: no memory for tensor %" PRIu32, s->n_tensors);
     s->tensors = array;
     struct assay_tensor *t = &array[s->n_tensors];
     memset(t, 0, sizeof(*t));
@@ -81,10 +80,9 @@ int assay_slice_add_layer(struct assay_slice *s, uint32_t n_inputs,
                           "slice: layer %" PRIu32 " has %" PRIu32
                           " inputs: expected at most %d",
                           s->n_layers, n_inputs, ASSAY_MAX_LAYER_INPUTS);
-    uint32_t *inputs =
-        assay_arena_array(s->arena, n_inputs, sizeof(*inputs));
-    struct assay_layer *array = grow(s, s->layers, s->n_layers,
-                                     &s->cap_layers, sizeof(*array));
+    uint32_t *inputs = assay_arena_array(s->arena, n_inputs, sizeof(*inputs));
+    struct assay_layer *array =
+        grow(s, s->layers, s->n_layers, &s->cap_layers, sizeof(*array));
     if (!inputs || !array)
         return assay_fail(err, ASSAY_EMEMORY,
                           "slice: no memory for layer %" PRIu32, s->n_layers);
@@ -184,8 +182,7 @@ int assay_tensor_count(const struct assay_tensor *t, size_t *elements,
                           (int)t->dtype);
     if (t->rank > ASSAY_MAX_RANK)
         return assay_fail(err, ASSAY_ERANGE,
-                          "tensor '%s': rank %" PRIu32
-                          ": expected at most %d",
+                          "tensor '%s': rank %" PRIu32 ": expected at most %d",
                           name, t->rank, ASSAY_MAX_RANK);
     for (uint32_t i = 0; i < t->rank; i++) {
         if (t->dims[i] < 1)

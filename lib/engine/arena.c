@@ -43,8 +43,7 @@ static size_t best_gap(const struct assay_layout *l, size_t size)
 static void remove_gap(struct assay_layout *l, size_t i)
 {
     l->n_gaps--;
-    memmove(&l->gaps[i], &l->gaps[i + 1],
-            (l->n_gaps - i) * sizeof(l->gaps[0]));
+    memmove(&l->gaps[i], &l->gaps[i + 1], (l->n_gaps - i) * sizeof(l->gaps[0]));
 }
 
 int assay_layout_take(struct assay_layout *l, size_t size, size_t *at)
@@ -67,8 +66,9 @@ int assay_layout_take(struct assay_layout *l, size_t size, size_t *at)
     }
     /* At the end; a gap that touches the end is made longer. */
     size_t start = l->end;
-    bool last = l->n_gaps > 0 && l->gaps[l->n_gaps - 1].at +
-                                         l->gaps[l->n_gaps - 1].size == l->end;
+    bool last =
+        l->n_gaps > 0 &&
+        l->gaps[l->n_gaps - 1].at + l->gaps[l->n_gaps - 1].size == l->end;
     if (last)
         start = l->gaps[l->n_gaps - 1].at;
     if (!assay_add_size(start, size, &end))
@@ -113,8 +113,7 @@ int assay_layout_give(struct assay_layout *l, size_t at, size_t size)
         l->gaps = gaps;
         l->cap_gaps = cap;
     }
-    memmove(&l->gaps[i + 1], &l->gaps[i],
-            (l->n_gaps - i) * sizeof(l->gaps[0]));
+    memmove(&l->gaps[i + 1], &l->gaps[i], (l->n_gaps - i) * sizeof(l->gaps[0]));
     l->gaps[i] = (struct assay_layout_gap){at, size};
     l->n_gaps++;
     return 0;

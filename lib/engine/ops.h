@@ -51,8 +51,7 @@ struct assay_op_vtable {
     int (*check)(const struct assay_op_check *c, struct assay_op_plan *plan)
         ASSAY_MUST_CHECK;
     void (*prepare)(const struct assay_op_plan *plan, void *packed);
-    void (*run)(const struct assay_op_plan *plan,
-                const struct assay_op_io *io);
+    void (*run)(const struct assay_op_plan *plan, const struct assay_op_io *io);
 };
 
 extern const struct assay_op_vtable assay_op_conv2d, assay_op_gemm,
@@ -88,14 +87,13 @@ int assay_check_same_dims(const struct assay_op_check *c,
                           const struct assay_tensor *found) ASSAY_MUST_CHECK;
 /* Rank and every dim at most INT32_MAX. */
 int assay_check_rank(const struct assay_op_check *c, const char *what,
-                     const struct assay_tensor *t,
-                     uint32_t rank) ASSAY_MUST_CHECK;
+                     const struct assay_tensor *t, uint32_t rank)
+    ASSAY_MUST_CHECK;
 /* Zero point of a tensor that is quantized per tensor or not at all. */
 int assay_check_zero(const struct assay_op_check *c, const char *what,
-                     const struct assay_tensor *t,
-                     int32_t *zero) ASSAY_MUST_CHECK;
-int assay_check_no_in_programs(const struct assay_op_check *c)
+                     const struct assay_tensor *t, int32_t *zero)
     ASSAY_MUST_CHECK;
+int assay_check_no_in_programs(const struct assay_op_check *c) ASSAY_MUST_CHECK;
 
 /* One axis of a window that slides over an image. */
 struct assay_window_axis {

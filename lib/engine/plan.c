@@ -71,8 +71,8 @@ static int check_layer(const struct assay_op_check *c, uint32_t index)
     uint32_t min = op ? op->min_inputs : 0;
     uint32_t max = op ? op->max_inputs : ASSAY_MAX_LAYER_INPUTS;
     if (!op && l->op != ASSAY_OP_SKIPPED)
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EUNSUPPORTED,
-                                  "op %d is not known", (int)l->op);
+        return ASSAY_REFUSE_LAYER(c, ASSAY_EUNSUPPORTED, "op %d is not known",
+                                  (int)l->op);
     if (l->n_inputs < min || l->n_inputs > max ||
         (l->n_inputs > 0 && !l->inputs))
         return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
@@ -116,12 +116,11 @@ static int check_order(struct assay_plan *plan, const struct assay_op_check *c,
     struct assay_plan_tensor *out = &plan->tensors[l->output];
     const struct assay_tensor *y = &c->slice->tensors[l->output];
     if (y->role != ASSAY_ROLE_ACTIVATION)
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
-                                  "output '%.200s': expected an activation, "
-                                  "found %s",
-                                  y->name,
-                                  y->role == ASSAY_ROLE_INPUT ? "an input"
-                                                              : "a constant");
+        return ASSAY_REFUSE_LAYER(
+            c, ASSAY_EFORMAT,
+            "output '%.200s': expected an activation, "
+            "found %s",
+            y->name, y->role == ASSAY_ROLE_INPUT ? "an input" : "a constant");
     if (out->producer != ASSAY_NO_LAYER)
         return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
                                   "output '%.200s': layer '%.100s' produces "
@@ -222,16 +221,17 @@ static int lay_out(struct assay_plan *plan, struct assay_err *err)
             continue;
         rc = assay_layout_take(&layout, l->out_bytes, &l->out_at);
         if (!rc)
-            rc = assay_layout_take(&layout, l->op.scratch_bytes,
-                                   &l->scratch_at);
+            rc =
+                assay_layout_take(&layout, l->op.scratch_bytes, &l->scratch_at);
         if (!rc)
             rc = give_back(plan, &layout, i);
     }
     plan->arena_bytes = layout.end;
     assay_layout_close(&layout);
     if (rc == ASSAY_ERANGE)
-        return assay_fail(err, rc, "slice: its tensors are too large for any "
-                                   "memory");
+        return assay_fail(err, rc,
+                          "slice: its tensors are too large for any "
+                          "memory");
     return rc ? no_memory(err) : 0;
 }
 

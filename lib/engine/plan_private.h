@@ -9,15 +9,15 @@
 #define ASSAY_NO_LAYER UINT32_MAX
 
 struct assay_plan_layer {
-    struct assay_op_plan op; /* op.op NULL: SKIPPED */
+    struct assay_op_plan op;   /* op.op NULL: SKIPPED */
     size_t out_at, scratch_at; /* in the arena */
     size_t out_bytes;          /* dense */
 };
 
 struct assay_plan_tensor {
     size_t bytes;
-    uint32_t producer; /* layer, or ASSAY_NO_LAYER */
-    uint32_t last_use; /* layer; the producer when nobody reads it */
+    uint32_t producer;    /* layer, or ASSAY_NO_LAYER */
+    uint32_t last_use;    /* layer; the producer when nobody reads it */
     const void *constant; /* aligned bytes, or NULL */
 };
 

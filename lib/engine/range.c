@@ -13,8 +13,7 @@ __extension__ typedef __int128 assay_wide;
 
 struct assay_interval assay_interval_int(int64_t lo, int64_t hi)
 {
-    return (struct assay_interval){
-        .kind = ASSAY_VALUE_INT, .lo = lo, .hi = hi};
+    return (struct assay_interval){.kind = ASSAY_VALUE_INT, .lo = lo, .hi = hi};
 }
 
 static struct assay_interval any_float(enum assay_value_kind kind)
@@ -139,10 +138,9 @@ static int check_float_operands(const struct place *at,
                       ": expected a finite number, found %g",
                       c, isfinite(a) ? b : a);
     if (s->kind == ASSAY_STEP_FDIV && a == 0)
-        return REFUSE(at, ASSAY_ERANGE,
-                      "divisor in channel %" PRIu32
-                      ": expected anything but %d",
-                      c, 0);
+        return REFUSE(
+            at, ASSAY_ERANGE,
+            "divisor in channel %" PRIu32 ": expected anything but %d", c, 0);
     if (s->kind == ASSAY_STEP_FCLAMP && a > b)
         return REFUSE(at, ASSAY_ERANGE,
                       "bounds in channel %" PRIu32 ": expected lower <= upper, "
@@ -167,9 +165,8 @@ static int check_form(const struct place *at, const struct assay_step *s,
     if (f->operands == 2 && !s->b)
         return REFUSE(at, ASSAY_EFORMAT, "operand %s is missing", "b");
     if (f->rounds && s->round >= f->rounds)
-        return REFUSE(at, ASSAY_ERANGE,
-                      "round: expected 0 to %u, found %u", f->rounds - 1,
-                      (unsigned)s->round);
+        return REFUSE(at, ASSAY_ERANGE, "round: expected 0 to %u, found %u",
+                      f->rounds - 1, (unsigned)s->round);
     if (f->width && (s->bits < 2 || s->bits > 63))
         return REFUSE(at, ASSAY_ERANGE, "bits: expected 2 to 63, found %u",
                       (unsigned)s->bits);
@@ -184,8 +181,7 @@ static int check_step(const struct place *at, const struct assay_step *s,
 {
     const struct step_form *f = &FORMS[s->kind];
     if ((f->takes == TAKES_INT) != (*kind == ASSAY_VALUE_INT))
-        return REFUSE(at, ASSAY_EFORMAT,
-                      "value: expected %s, found %s",
+        return REFUSE(at, ASSAY_EFORMAT, "value: expected %s, found %s",
                       f->takes == TAKES_INT ? "an integer" : "a float",
                       kind_name(*kind));
     int rc = check_form(at, s, channels);
@@ -213,12 +209,12 @@ int assay_program_check(const struct assay_program *p, size_t channels,
         const struct assay_step *s = &p->steps[i];
         struct place at = {what, i, "?", 0, err};
         if (s->kind >= N_FORMS || !FORMS[s->kind].name)
-            return REFUSE(&at, ASSAY_EUNSUPPORTED,
-                          "step kind %u is not known", (unsigned)s->kind);
+            return REFUSE(&at, ASSAY_EUNSUPPORTED, "step kind %u is not known",
+                          (unsigned)s->kind);
         at.name = FORMS[s->kind].name;
         if (s->kind == ASSAY_STEP_ADD_INPUT && !has_second)
-            return REFUSE(&at, ASSAY_EFORMAT,
-                          "this layer has no %s input", "second");
+            return REFUSE(&at, ASSAY_EFORMAT, "this layer has no %s input",
+                          "second");
         int rc = check_step(&at, s, channels, &kind);
         if (rc)
             return rc;
@@ -244,8 +240,8 @@ static int leaves(const struct place *at, const struct assay_interval *v,
                   v->lo, v->hi, at->channel, where);
 }
 
-static int set(const struct place *at, struct assay_interval *v,
-               assay_wide lo, assay_wide hi)
+static int set(const struct place *at, struct assay_interval *v, assay_wide lo,
+               assay_wide hi)
 {
     if (lo < INT64_MIN || hi > INT64_MAX)
         return leaves(at, v, "64 bits");
@@ -265,8 +261,7 @@ static assay_wide most(assay_wide a, assay_wide b)
 }
 
 /* v * m of an interval, for any sign of m. */
-static int multiply(const struct place *at, struct assay_interval *v,
-                    int64_t m)
+static int multiply(const struct place *at, struct assay_interval *v, int64_t m)
 {
     assay_wide p = (assay_wide)v->lo * m, q = (assay_wide)v->hi * m;
     return set(at, v, least(p, q), most(p, q));
@@ -335,27 +330,18 @@ static int int_step(const struct place *at, const struct assay_step *s,
                     struct assay_interval *v)
 {
     switch (s->kind) {
-    case ASSAY_STEP_ADD:
-        return add(at, v, s->a[c], s->add_mode);
-    case ASSAY_STEP_ADD_ZP:
-        return add(at, v, s->a[c], ASSAY_ADD_WIDE);
-    case ASSAY_STEP_SHL:
-        return shift(at, v, -s->a[c], ASSAY_ROUND_FLOOR);
+    case ASSAY_STEP_ADD: return add(at, v, s->a[c], s->add_mode);
+    case ASSAY_STEP_ADD_ZP: return add(at, v, s->a[c], ASSAY_ADD_WIDE);
+    case ASSAY_STEP_SHL: return shift(at, v, -s->a[c], ASSAY_ROUND_FLOOR);
     case ASSAY_STEP_SHR:
         return shift(at, v, s->a[c], (enum assay_round)s->round);
-    case ASSAY_STEP_MUL:
-        return multiply(at, v, s->a[c]);
+    case ASSAY_STEP_MUL: return multiply(at, v, s->a[c]);
     case ASSAY_STEP_SRDHM:
-    case ASSAY_STEP_SDMULH:
-        return high_multiply(at, v, s, (int32_t)s->a[c]);
-    case ASSAY_STEP_ADD_INPUT:
-        return add_input(at, v, second, s, c);
+    case ASSAY_STEP_SDMULH: return high_multiply(at, v, s, (int32_t)s->a[c]);
+    case ASSAY_STEP_ADD_INPUT: return add_input(at, v, second, s, c);
     case ASSAY_STEP_SAT:
-        return set(at, v, assay_sat(v->lo, s->bits),
-                   assay_sat(v->hi, s->bits));
-    case ASSAY_STEP_WRAP:
-        wrap(v, s->bits);
-        return 0;
+        return set(at, v, assay_sat(v->lo, s->bits), assay_sat(v->hi, s->bits));
+    case ASSAY_STEP_WRAP: wrap(v, s->bits); return 0;
     case ASSAY_STEP_CLAMP:
         return set(at, v, least(most(v->lo, s->a[c]), s->b[c]),
                    least(most(v->hi, s->a[c]), s->b[c]));
@@ -380,14 +366,10 @@ static double float_end(const struct assay_step *s, bool wide, double x,
 {
     float f = (float)x, fa = (float)a, fb = (float)b;
     switch (s->kind) {
-    case ASSAY_STEP_FMUL:
-        return wide ? x * a : (double)(f * fa);
-    case ASSAY_STEP_FDIV:
-        return wide ? x / a : (double)(f / fa);
-    case ASSAY_STEP_FADD:
-        return wide ? x + a : (double)(f + fa);
-    default: /* FFMA */
-        return wide ? fma(x, a, b) : (double)fmaf(f, fa, fb);
+    case ASSAY_STEP_FMUL: return wide ? x * a : (double)(f * fa);
+    case ASSAY_STEP_FDIV: return wide ? x / a : (double)(f / fa);
+    case ASSAY_STEP_FADD: return wide ? x + a : (double)(f + fa);
+    default: /* FFMA */ return wide ? fma(x, a, b) : (double)fmaf(f, fa, fb);
     }
 }
 
@@ -407,22 +389,16 @@ static double round_end(double x, enum assay_round round, bool upper)
 {
     double down = floor(x), rest = x - down;
     switch (round) {
-    case ASSAY_ROUND_FLOOR:
-        return down;
-    case ASSAY_ROUND_CEIL:
-        return ceil(x);
-    case ASSAY_ROUND_TRUNC:
-        return trunc(x);
-    default:
-        return rest < 0.5 ? down : rest > 0.5 || upper ? down + 1 : down;
+    case ASSAY_ROUND_FLOOR: return down;
+    case ASSAY_ROUND_CEIL: return ceil(x);
+    case ASSAY_ROUND_TRUNC: return trunc(x);
+    default: return rest < 0.5 ? down : rest > 0.5 || upper ? down + 1 : down;
     }
 }
 
 static int64_t to_int32(double x)
 {
-    return x <= INT32_MIN   ? INT32_MIN
-           : x >= INT32_MAX ? INT32_MAX
-                            : (int64_t)x;
+    return x <= INT32_MIN ? INT32_MIN : x >= INT32_MAX ? INT32_MAX : (int64_t)x;
 }
 
 static void float_round(struct assay_interval *v, enum assay_round round)
@@ -491,16 +467,11 @@ int assay_program_range(const struct assay_program *p, size_t channel,
 static float float_pair(enum assay_combine how, float k, float a, float b)
 {
     switch (how) {
-    case ASSAY_COMBINE_FADD:
-        return a + b;
-    case ASSAY_COMBINE_FSUB:
-        return a - b;
-    case ASSAY_COMBINE_FMUL:
-        return a * b;
-    case ASSAY_COMBINE_FDIV:
-        return a / b;
-    default:
-        return fmaf(b, k, a);
+    case ASSAY_COMBINE_FADD: return a + b;
+    case ASSAY_COMBINE_FSUB: return a - b;
+    case ASSAY_COMBINE_FMUL: return a * b;
+    case ASSAY_COMBINE_FDIV: return a / b;
+    default: return fmaf(b, k, a);
     }
 }
 
@@ -514,8 +485,8 @@ static void combine_float(enum assay_combine how, float k,
     bool open = a->nan || b->nan ||
                 (how == ASSAY_COMBINE_FDIV && b->f_lo <= 0 && b->f_hi >= 0);
     /* 0 times infinity may hide between the ends. */
-    if (how == ASSAY_COMBINE_FMUL && (isinf(as[0]) || isinf(as[1]) ||
-                                      isinf(bs[0]) || isinf(bs[1])))
+    if (how == ASSAY_COMBINE_FMUL &&
+        (isinf(as[0]) || isinf(as[1]) || isinf(bs[0]) || isinf(bs[1])))
         open = true;
     for (int i = 0; i < 4; i++) {
         float r = float_pair(how, k, as[i & 1], bs[i >> 1]);
@@ -554,8 +525,8 @@ int assay_combine_range(enum assay_combine how, float k,
 {
     bool is_int = how <= ASSAY_COMBINE_MUL;
     if (how < ASSAY_COMBINE_ADD || how > ASSAY_COMBINE_FFMA)
-        return assay_fail(err, ASSAY_EUNSUPPORTED,
-                          "combine: %d is not known", (int)how);
+        return assay_fail(err, ASSAY_EUNSUPPORTED, "combine: %d is not known",
+                          (int)how);
     enum assay_value_kind want = is_int ? ASSAY_VALUE_INT : ASSAY_VALUE_F32;
     if (a->kind != want || b->kind != want)
         return assay_fail(err, ASSAY_EFORMAT,
@@ -574,8 +545,7 @@ int assay_combine_range(enum assay_combine how, float k,
 }
 
 int assay_interval_fits(const struct assay_interval *v, enum assay_dtype dtype,
-                        size_t channel, const char *what,
-                        struct assay_err *err)
+                        size_t channel, const char *what, struct assay_err *err)
 {
     int64_t lo, hi;
     bool is_int = assay_dtype_is_int(dtype);
@@ -589,11 +559,10 @@ int assay_interval_fits(const struct assay_interval *v, enum assay_dtype dtype,
         return 0;
     assay_dtype_range(dtype, &lo, &hi);
     if (v->lo < lo || v->hi > hi)
-        return assay_fail(err, ASSAY_ERANGE,
-                          "%s: result in channel %zu: expected the range of "
-                          "%s, %" PRId64 " to %" PRId64 ", found %" PRId64
-                          " to %" PRId64,
-                          what, channel, assay_dtype_name(dtype), lo, hi,
-                          v->lo, v->hi);
+        return assay_fail(
+            err, ASSAY_ERANGE,
+            "%s: result in channel %zu: expected the range of "
+            "%s, %" PRId64 " to %" PRId64 ", found %" PRId64 " to %" PRId64,
+            what, channel, assay_dtype_name(dtype), lo, hi, v->lo, v->hi);
     return 0;
 }

@@ -61,7 +61,7 @@ int assay_combine_range(enum assay_combine how, float k,
     ASSAY_MUST_CHECK;
 /* A result in `v` can be stored as dtype. */
 int assay_interval_fits(const struct assay_interval *v, enum assay_dtype dtype,
-                        size_t channel, const char *what,
-                        struct assay_err *err) ASSAY_MUST_CHECK;
+                        size_t channel, const char *what, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 
 #endif

@@ -109,10 +109,8 @@ int assay_run(const struct assay_plan *plan, void *arena,
               const struct assay_sink *sink, struct assay_err *err)
 {
     assert((uintptr_t)arena % ASSAY_ALIGNMENT == 0);
-    struct run r = {.plan = plan,
-                    .request = request,
-                    .arena = arena,
-                    .values = arena};
+    struct run r = {
+        .plan = plan, .request = request, .arena = arena, .values = arena};
     memset(arena, 0, plan->slice->n_tensors * sizeof(*r.values));
     for (uint32_t i = 0; i < plan->slice->n_layers; i++) {
         if (!selected(&r, i))

@@ -167,8 +167,7 @@ size_t assay_tensor_channels(const struct assay_tensor *t)
     return t->rank ? (size_t)t->dims[t->rank - 1] : 1;
 }
 
-bool assay_same_dims(const struct assay_tensor *a,
-                     const struct assay_tensor *b)
+bool assay_same_dims(const struct assay_tensor *a, const struct assay_tensor *b)
 {
     return a->rank == b->rank &&
            memcmp(a->dims, b->dims, a->rank * sizeof(a->dims[0])) == 0;
@@ -181,10 +180,9 @@ int assay_check_same_dims(const struct assay_op_check *c,
     char a[ASSAY_SHAPE_TEXT], b[ASSAY_SHAPE_TEXT];
     if (assay_same_dims(want, found))
         return 0;
-    return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
-                              "%s shape: expected %s, found %s", what,
-                              assay_shape_text(want, a),
-                              assay_shape_text(found, b));
+    return ASSAY_REFUSE_LAYER(
+        c, ASSAY_EFORMAT, "%s shape: expected %s, found %s", what,
+        assay_shape_text(want, a), assay_shape_text(found, b));
 }
 
 int assay_check_rank(const struct assay_op_check *c, const char *what,
@@ -192,11 +190,10 @@ int assay_check_rank(const struct assay_op_check *c, const char *what,
 {
     char text[ASSAY_SHAPE_TEXT];
     if (t->rank != rank)
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
-                                  "%s shape %s: expected rank %" PRIu32
-                                  ", found %" PRIu32,
-                                  what, assay_shape_text(t, text), rank,
-                                  t->rank);
+        return ASSAY_REFUSE_LAYER(
+            c, ASSAY_EFORMAT,
+            "%s shape %s: expected rank %" PRIu32 ", found %" PRIu32, what,
+            assay_shape_text(t, text), rank, t->rank);
     for (uint32_t i = 0; i < rank; i++)
         if (t->dims[i] > INT32_MAX)
             return ASSAY_REFUSE_LAYER(c, ASSAY_ERANGE,
@@ -241,12 +238,11 @@ static int window_fields(const struct assay_op_check *c,
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         if (fields[i].found < fields[i].min || fields[i].found > fields[i].max)
-            return ASSAY_REFUSE_LAYER(
-                c, ASSAY_ERANGE,
-                "%s of axis %s: expected %" PRId64 " to %" PRId64
-                ", found %" PRId64,
-                fields[i].name, w->axis, fields[i].min, fields[i].max,
-                fields[i].found);
+            return ASSAY_REFUSE_LAYER(c, ASSAY_ERANGE,
+                                      "%s of axis %s: expected %" PRId64
+                                      " to %" PRId64 ", found %" PRId64,
+                                      fields[i].name, w->axis, fields[i].min,
+                                      fields[i].max, fields[i].found);
     return 0;
 }
 

@@ -57,9 +57,8 @@ void slices_quant(struct assay_slice *s, uint32_t tensor, float scale,
     need(q->scale && q->zero_point);
 }
 
-uint32_t slices_layer(struct assay_slice *s, const char *name,
-                      enum assay_op op, uint32_t n, const uint32_t *inputs,
-                      uint32_t output)
+uint32_t slices_layer(struct assay_slice *s, const char *name, enum assay_op op,
+                      uint32_t n, const uint32_t *inputs, uint32_t output)
 {
     uint32_t index = 0;
     need(assay_slice_add_layer(s, n, &index, NULL) == 0);
@@ -81,12 +80,12 @@ void slices_in_programs(struct assay_slice *s, uint32_t layer, uint32_t n)
     need(l->in_programs != NULL);
 }
 
-void slices_step(struct assay_program *p, enum assay_step_kind kind,
-                 uint32_t n, const int64_t *a, const int64_t *b)
+void slices_step(struct assay_program *p, enum assay_step_kind kind, uint32_t n,
+                 const int64_t *a, const int64_t *b)
 {
     need(p->n_steps < ASSAY_MAX_STEPS);
-    p->steps[p->n_steps++] = (struct assay_step){
-        .kind = (uint8_t)kind, .n = n, .a = a, .b = b};
+    p->steps[p->n_steps++] =
+        (struct assay_step){.kind = (uint8_t)kind, .n = n, .a = a, .b = b};
 }
 
 int64_t slices_f32(float f)

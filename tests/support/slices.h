@@ -19,14 +19,13 @@ void slices_data(struct assay_slice *s, uint32_t tensor, const void *data);
 void slices_quant(struct assay_slice *s, uint32_t tensor, float scale,
                   int32_t zero);
 /* Inputs: n of them. */
-uint32_t slices_layer(struct assay_slice *s, const char *name,
-                      enum assay_op op, uint32_t n, const uint32_t *inputs,
-                      uint32_t output);
+uint32_t slices_layer(struct assay_slice *s, const char *name, enum assay_op op,
+                      uint32_t n, const uint32_t *inputs, uint32_t output);
 /* n programs without steps. */
 void slices_in_programs(struct assay_slice *s, uint32_t layer, uint32_t n);
 /* One step with operands that stay where they are. */
-void slices_step(struct assay_program *p, enum assay_step_kind kind,
-                 uint32_t n, const int64_t *a, const int64_t *b);
+void slices_step(struct assay_program *p, enum assay_step_kind kind, uint32_t n,
+                 const int64_t *a, const int64_t *b);
 int64_t slices_f32(float f); /* as an operand */
 
 /* to_f32, fmul scale, fclamp, fround half_even: a requantization to int8. */

@@ -65,8 +65,7 @@ static void statuses_have_names_and_classes(void **state)
     assert_string_equal(assay_status_name(ASSAY_ETIMEOUT), "TIMEOUT");
     assert_string_equal(assay_status_name(-9999), "?");
     assert_string_equal(assay_status_name(0), "OK");
-    assert_string_equal(assay_status_sentence(ASSAY_ECRASH),
-                        "the worker died");
+    assert_string_equal(assay_status_sentence(ASSAY_ECRASH), "the worker died");
     assert_int_equal(assay_status_class(ASSAY_EFORMAT), ASSAY_CLASS_USAGE);
     assert_int_equal(assay_status_class(ASSAY_EBUSY), ASSAY_CLASS_INFRA);
     assert_int_equal(assay_status_class(ASSAY_EMEMORY), ASSAY_CLASS_AGENT);

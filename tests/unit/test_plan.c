@@ -57,10 +57,16 @@ static struct assay_slice *good(void)
     zero_op = 0;
     add_tensors(s);
     slices_layer(s, "c1", ASSAY_OP_CONV2D, 3, (uint32_t[]){X, W, BIAS}, Y);
-    s->layers[CONV].p.conv2d = (struct assay_conv2d_params){
-        .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
-        .pad_top = 1, .pad_left = 1, .pad_bottom = 1, .pad_right = 1,
-        .groups = 1, .has_bias = true};
+    s->layers[CONV].p.conv2d = (struct assay_conv2d_params){.stride_h = 1,
+                                                            .stride_w = 1,
+                                                            .dilation_h = 1,
+                                                            .dilation_w = 1,
+                                                            .pad_top = 1,
+                                                            .pad_left = 1,
+                                                            .pad_bottom = 1,
+                                                            .pad_right = 1,
+                                                            .groups = 1,
+                                                            .has_bias = true};
     slices_requant(&s->layers[CONV].out_program, &scale);
     slices_layer(s, "relu", ASSAY_OP_UNARY, 1, (uint32_t[]){Y}, R);
     slices_step(&s->layers[RELU].out_program, ASSAY_STEP_CLAMP, 1, &zero_op,
@@ -71,9 +77,13 @@ static struct assay_slice *good(void)
     slices_step(&s->layers[ADD].out_program, ASSAY_STEP_SAT, 0, NULL, NULL);
     s->layers[ADD].out_program.steps[0].bits = 8;
     slices_layer(s, "pool", ASSAY_OP_POOL, 1, (uint32_t[]){B}, P);
-    s->layers[POOL].p.pool = (struct assay_pool_params){
-        .kind = ASSAY_POOL_MAX, .kh = 2, .kw = 2, .stride_h = 2,
-        .stride_w = 2, .dilation_h = 1, .dilation_w = 1};
+    s->layers[POOL].p.pool = (struct assay_pool_params){.kind = ASSAY_POOL_MAX,
+                                                        .kh = 2,
+                                                        .kw = 2,
+                                                        .stride_h = 2,
+                                                        .stride_w = 2,
+                                                        .dilation_h = 1,
+                                                        .dilation_w = 1};
     slices_layer(s, "concat", ASSAY_OP_CONCAT, 2, (uint32_t[]){P, P}, CAT);
     s->layers[CONCAT].p.concat.axis = 3;
     slices_layer(s, "flatten", ASSAY_OP_RESHAPE, 1, (uint32_t[]){CAT}, FLAT);
@@ -140,14 +150,13 @@ static void good_is_accepted(void **state)
          "tensor 'y': axes: expected at most 10 labels") \
     CASE(dtype, T(Y)->dtype = (enum assay_dtype)9, \
          "tensor 'y': dtype 9 is not known") \
-    CASE(rank, T(Y)->rank = 11, \
-         "tensor 'y': rank 11: expected at most 10") \
+    CASE(rank, T(Y)->rank = 11, "tensor 'y': rank 11: expected at most 10") \
     CASE(dim_zero, T(Y)->dims[1] = 0, \
          "tensor 'y': dims[1] is 0: expected at least 1") \
     CASE(dims_overflow, T(Y)->dims[1] = (int64_t)1 << 62, \
          "tensor 'y': the product of its dims is too large") \
-    CASE(bytes_overflow, (T(F)->dims[0] = (int64_t)1 << 31, \
-                          T(F)->dims[1] = (int64_t)1 << 31), \
+    CASE(bytes_overflow, \
+         (T(F)->dims[0] = (int64_t)1 << 31, T(F)->dims[1] = (int64_t)1 << 31), \
          "tensor 'f': its size in bytes is too large") \
     CASE(perm, T(CAT)->perm[1] = 0, \
          "tensor 'cat': perm: expected a permutation of 0 to 3, found 0 at " \
@@ -164,11 +173,11 @@ static void good_is_accepted(void **state)
     CASE(zero_point, slices_quant(s, X, 1, 128), \
          "tensor 'x': zero_point[0]: expected the range of int8, -128 to " \
          "127, found 128") \
-    CASE(quant_length, (slices_quant(s, X, 1, 0), T(X)->quant.n = 3, \
-                        T(X)->quant.axis = 3), \
+    CASE(quant_length, \
+         (slices_quant(s, X, 1, 0), T(X)->quant.n = 3, T(X)->quant.axis = 3), \
          "tensor 'x': scales: expected 8 (dims[3]), found 3") \
-    CASE(quant_axis, (slices_quant(s, X, 1, 0), T(X)->quant.n = 8, \
-                      T(X)->quant.axis = 4), \
+    CASE(quant_axis, \
+         (slices_quant(s, X, 1, 0), T(X)->quant.n = 8, T(X)->quant.axis = 4), \
          "tensor 'x': quant axis: expected 0 to 3, found 4") \
     CASE(quant_missing, T(X)->quant.n = 1, \
          "tensor 'x': quant: scale or zero_point is missing") \
@@ -237,8 +246,9 @@ static void good_is_accepted(void **state)
     CASE(conv_channels, (T(Y)->dims[3] = 8, T(Y)->dims[2] = 8), \
          "layer 'c1': output batch and channels: expected 1 and 16, found 1 " \
          "and 8") \
-    CASE(program_range, (L(CONV)->out_program.n_steps = 0, \
-                         memset((void *)(uintptr_t)T(W)->data, 1, 72)), \
+    CASE(program_range, \
+         (L(CONV)->out_program.n_steps = 0, \
+          memset((void *)(uintptr_t)T(W)->data, 1, 72)), \
          "layer 'c1': out_program: result in channel 0: expected the range " \
          "of int8, -128 to 127, found -9216 to 9144") \
     CASE(program_kind, L(CONV)->out_program.n_steps = 3, \
@@ -263,16 +273,17 @@ static void good_is_accepted(void **state)
     CASE(pool_size, L(POOL)->p.pool.kh = 5, \
          "layer 'pool': kernel extent of axis h: expected at most 4 (input " \
          "and pads), found 5") \
-    CASE(pool_cell, (L(POOL)->p.pool.kind = ASSAY_POOL_AVG, \
-                     L(POOL)->p.pool.sum = ASSAY_SUM_F32), \
+    CASE(pool_cell, \
+         (L(POOL)->p.pool.kind = ASSAY_POOL_AVG, \
+          L(POOL)->p.pool.sum = ASSAY_SUM_F32), \
          "layer 'pool': in_programs: expected 1 (a float sum has a cell " \
          "program), found 0") \
     CASE(pool_sum, (L(POOL)->p.pool.kind = ASSAY_POOL_AVG), \
          "layer 'pool': out_program: result in channel 0: expected the " \
          "range of int8, -128 to 127, found -512 to 508") \
-    CASE(pool_div_round, (L(POOL)->p.pool.kind = ASSAY_POOL_AVG, \
-                          L(POOL)->p.pool.div = ASSAY_DIV_INT, \
-                          L(POOL)->p.pool.div_round = 8), \
+    CASE(pool_div_round, \
+         (L(POOL)->p.pool.kind = ASSAY_POOL_AVG, \
+          L(POOL)->p.pool.div = ASSAY_DIV_INT, L(POOL)->p.pool.div_round = 8), \
          "layer 'pool': div_round: expected 0 to 7, found 8") \
     CASE(concat_axis, L(CONCAT)->p.concat.axis = 4, \
          "layer 'concat': axis: expected 0 to 3, found 4") \
@@ -346,10 +357,8 @@ static void wide_accumulators(void **state)
     slices_data(s, BIAS, big);
     memset((void *)(uintptr_t)s->tensors[W].data, 127, s->tensors[W].size);
     s->layers[CONV].out_program.n_steps = 0;
-    slices_step(&s->layers[CONV].out_program, ASSAY_STEP_ADD_ZP, 1, &one,
-                NULL);
-    slices_step(&s->layers[CONV].out_program, ASSAY_STEP_SRDHM, 1, &one,
-                NULL);
+    slices_step(&s->layers[CONV].out_program, ASSAY_STEP_ADD_ZP, 1, &one, NULL);
+    slices_step(&s->layers[CONV].out_program, ASSAY_STEP_SRDHM, 1, &one, NULL);
     assert_int_equal(plan(s, 0, &err), ASSAY_ERANGE);
     assert_string_equal(err.text,
                         "layer 'c1': out_program step 1 (srdhm): -2147483647 "

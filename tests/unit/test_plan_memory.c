@@ -48,8 +48,8 @@ static struct assay_slice *random_graph(uint32_t layers)
         bool skipped = below(8) == 0 || length > 20000;
         if (skipped)
             length = 1 + below(200);
-        uint32_t out = slices_tensor(s, "t", ASSAY_ROLE_ACTIVATION, ASSAY_S8,
-                                     1, &length);
+        uint32_t out =
+            slices_tensor(s, "t", ASSAY_ROLE_ACTIVATION, ASSAY_S8, 1, &length);
         slices_layer(s, "l", skipped ? ASSAY_OP_SKIPPED : ASSAY_OP_CONCAT, n,
                      in, out);
     }
@@ -118,8 +118,8 @@ static void a_chain_needs_two_buffers(void **state)
     (void)state;
     slices_tensor(s, "in", ASSAY_ROLE_INPUT, ASSAY_S8, 1, &length);
     for (uint32_t i = 0; i < 50; i++) {
-        uint32_t out = slices_tensor(s, "t", ASSAY_ROLE_ACTIVATION, ASSAY_S8,
-                                     1, &length);
+        uint32_t out =
+            slices_tensor(s, "t", ASSAY_ROLE_ACTIVATION, ASSAY_S8, 1, &length);
         slices_layer(s, "l", ASSAY_OP_UNARY, 1, &i, out);
     }
     assay_kernel_table_init(&table, 0);

@@ -37,15 +37,17 @@ static int64_t wild(unsigned bits)
 static void random_int_step(struct assay_step *s, int64_t *a, int64_t *b)
 {
     static const uint8_t kinds[] = {
-        ASSAY_STEP_ADD,    ASSAY_STEP_SHL,  ASSAY_STEP_SHR, ASSAY_STEP_MUL,
-        ASSAY_STEP_SRDHM,  ASSAY_STEP_SDMULH, ASSAY_STEP_ADD_INPUT,
-        ASSAY_STEP_SAT,    ASSAY_STEP_WRAP, ASSAY_STEP_ADD_ZP,
-        ASSAY_STEP_CLAMP};
+        ASSAY_STEP_ADD,       ASSAY_STEP_SHL,   ASSAY_STEP_SHR,
+        ASSAY_STEP_MUL,       ASSAY_STEP_SRDHM, ASSAY_STEP_SDMULH,
+        ASSAY_STEP_ADD_INPUT, ASSAY_STEP_SAT,   ASSAY_STEP_WRAP,
+        ASSAY_STEP_ADD_ZP,    ASSAY_STEP_CLAMP};
     *s = (struct assay_step){.kind = kinds[next() % sizeof(kinds)],
                              .round = (uint8_t)(next() % 8),
                              .add_mode = (uint8_t)(next() % 3),
                              .bits = (uint8_t)(2 + next() % 62),
-                             .n = 1, .a = a, .b = b};
+                             .n = 1,
+                             .a = a,
+                             .b = b};
     *a = wild(31);
     *b = wild(31);
     if (s->kind == ASSAY_STEP_SHL)
@@ -62,8 +64,8 @@ static void random_float_step(struct assay_step *s, int64_t *a, int64_t *b)
                                     ASSAY_STEP_FADD, ASSAY_STEP_FFMA,
                                     ASSAY_STEP_FCLAMP};
     float x = (float)wild(24) / 1024, y = (float)wild(24) / 1024;
-    *s = (struct assay_step){.kind = kinds[next() % sizeof(kinds)],
-                             .n = 1, .a = a, .b = b};
+    *s = (struct assay_step){
+        .kind = kinds[next() % sizeof(kinds)], .n = 1, .a = a, .b = b};
     if (s->kind == ASSAY_STEP_FDIV && x == 0)
         x = 1;
     if (s->kind == ASSAY_STEP_FCLAMP && x > y)
@@ -100,8 +102,7 @@ static void intervals_hold_every_value(void **state)
         unsigned ints = (unsigned)(next() % 5);
         unsigned floats = (unsigned)(next() % 4);
         for (unsigned i = 0; i < ints; i++, p.n_steps++)
-            random_int_step(&p.steps[p.n_steps], &a[p.n_steps],
-                            &b[p.n_steps]);
+            random_int_step(&p.steps[p.n_steps], &a[p.n_steps], &b[p.n_steps]);
         if (floats)
             slices_step(&p, ASSAY_STEP_TO_F32, 0, NULL, NULL);
         for (unsigned i = 0; i < floats; i++, p.n_steps++)
@@ -119,8 +120,8 @@ static void intervals_hold_every_value(void **state)
         }
         struct assay_interval v = assay_interval_int(lo, hi);
         struct assay_interval e = assay_interval_int(-128, 127);
-        assert_int_equal(assay_program_check(&p, 1, ASSAY_VALUE_INT, true,
-                                             "p", NULL), 0);
+        assert_int_equal(
+            assay_program_check(&p, 1, ASSAY_VALUE_INT, true, "p", NULL), 0);
         if (assay_program_range(&p, 0, &e, &v, "p", NULL)) {
             refused++;
             continue;
@@ -128,7 +129,7 @@ static void intervals_hold_every_value(void **state)
         accepted++;
         uint64_t width = (uint64_t)hi - (uint64_t)lo + 1;
         for (int k = 0; k < 20; k++) {
-            int64_t x = k == 0 ? lo
+            int64_t x = k == 0   ? lo
                         : k == 1 ? hi
                                  : lo + (int64_t)(next() % width);
             hold(&p, x, (int32_t)(next() % 256) - 128, &v);
@@ -159,44 +160,53 @@ static void forms_are_refused(void **state)
     refuses(&p, 1, "out_program step 0 (?): step kind 99 is not known");
     p.n_steps = 0;
     slices_step(&p, ASSAY_STEP_SHL, 1, a, NULL);
-    refuses(&p, 1, "out_program step 0 (shl): shift in channel 0: expected 0 "
-                   "to 62, found 63");
+    refuses(&p, 1,
+            "out_program step 0 (shl): shift in channel 0: expected 0 "
+            "to 62, found 63");
     p.steps[0].kind = ASSAY_STEP_SHR;
-    refuses(&p, 1, "out_program step 0 (shr): shift in channel 0: expected "
-                   "-62 to 62, found 63");
+    refuses(&p, 1,
+            "out_program step 0 (shr): shift in channel 0: expected "
+            "-62 to 62, found 63");
     p.steps[0].n = 3;
-    refuses(&p, 4, "out_program step 0 (shr): operand count: expected 1 or 4 "
-                   "(channels), found 3");
+    refuses(&p, 4,
+            "out_program step 0 (shr): operand count: expected 1 or 4 "
+            "(channels), found 3");
     p.steps[0].n = 1;
     p.steps[0].round = 8;
-    refuses(&p, 1, "out_program step 0 (shr): round: expected 0 to 7, found "
-                   "8");
+    refuses(&p, 1,
+            "out_program step 0 (shr): round: expected 0 to 7, found "
+            "8");
     p.steps[0] = (struct assay_step){.kind = ASSAY_STEP_MUL, .n = 1};
     refuses(&p, 1, "out_program step 0 (mul): operand a is missing");
-    p.steps[0] =
-        (struct assay_step){.kind = ASSAY_STEP_CLAMP, .n = 1, .a = a};
+    p.steps[0] = (struct assay_step){.kind = ASSAY_STEP_CLAMP, .n = 1, .a = a};
     refuses(&p, 1, "out_program step 0 (clamp): operand b is missing");
     p.steps[0].b = b;
-    refuses(&p, 1, "out_program step 0 (clamp): bounds in channel 0: expected "
-                   "lower <= upper, found 63 and 0");
+    refuses(&p, 1,
+            "out_program step 0 (clamp): bounds in channel 0: expected "
+            "lower <= upper, found 63 and 0");
     p.steps[0] = (struct assay_step){.kind = ASSAY_STEP_SAT, .bits = 64};
-    refuses(&p, 1, "out_program step 0 (sat): bits: expected 2 to 63, found "
-                   "64");
+    refuses(&p, 1,
+            "out_program step 0 (sat): bits: expected 2 to 63, found "
+            "64");
     p.steps[0] = (struct assay_step){.kind = ASSAY_STEP_FMUL, .n = 1, .a = a};
-    refuses(&p, 1, "out_program step 0 (fmul): value: expected a float, found "
-                   "an integer");
+    refuses(&p, 1,
+            "out_program step 0 (fmul): value: expected a float, found "
+            "an integer");
     p.steps[0] = (struct assay_step){
         .kind = ASSAY_STEP_ADD, .n = 1, .a = a, .add_mode = 3};
-    refuses(&p, 1, "out_program step 0 (add): add_mode: expected 0 to 2, "
-                   "found 3");
+    refuses(&p, 1,
+            "out_program step 0 (add): add_mode: expected 0 to 2, "
+            "found 3");
     p.steps[0] = (struct assay_step){
         .kind = ASSAY_STEP_ADD_INPUT, .n = 1, .a = a, .b = b};
-    refuses(&p, 1, "out_program step 0 (add_input): this layer has no second "
-                   "input");
+    refuses(&p, 1,
+            "out_program step 0 (add_input): this layer has no second "
+            "input");
     a[0] = (int64_t)1 << 31;
     p.steps[0] = (struct assay_step){.kind = ASSAY_STEP_SRDHM, .n = 1, .a = a};
-    refuses(&p, 1, "out_program step 0 (srdhm): multiplier in channel 0: "
-                   "expected an int32, found 2147483648");
+    refuses(&p, 1,
+            "out_program step 0 (srdhm): multiplier in channel 0: "
+            "expected an int32, found 2147483648");
 }
 
 static void float_operands_are_refused(void **state)
@@ -206,20 +216,24 @@ static void float_operands_are_refused(void **state)
     (void)state;
     slices_step(&p, ASSAY_STEP_TO_F32, 0, NULL, NULL);
     slices_step(&p, ASSAY_STEP_FADD, 1, &a, NULL);
-    refuses(&p, 1, "out_program step 1 (fadd): operand in channel 0: expected "
-                   "a finite number, found nan");
+    refuses(&p, 1,
+            "out_program step 1 (fadd): operand in channel 0: expected "
+            "a finite number, found nan");
     a = slices_f32(0);
     p.steps[1].kind = ASSAY_STEP_FDIV;
-    refuses(&p, 1, "out_program step 1 (fdiv): divisor in channel 0: expected "
-                   "anything but 0");
+    refuses(&p, 1,
+            "out_program step 1 (fdiv): divisor in channel 0: expected "
+            "anything but 0");
     a = slices_f32(2);
     p.steps[1].kind = ASSAY_STEP_FCLAMP;
     p.steps[1].b = &b;
-    refuses(&p, 1, "out_program step 1 (fclamp): bounds in channel 0: "
-                   "expected lower <= upper, found 2 and 1");
+    refuses(&p, 1,
+            "out_program step 1 (fclamp): bounds in channel 0: "
+            "expected lower <= upper, found 2 and 1");
     p.steps[1] = (struct assay_step){.kind = ASSAY_STEP_WRAP, .bits = 8};
-    refuses(&p, 1, "out_program step 1 (wrap): value: expected an integer, "
-                   "found a binary32");
+    refuses(&p, 1,
+            "out_program step 1 (wrap): value: expected an integer, "
+            "found a binary32");
 }
 
 static void overflow_is_refused(void **state)
@@ -270,8 +284,7 @@ static void combinations(void **state)
     assert_true(assay_combine_range(ASSAY_COMBINE_ADD, 0, &a, &b, &err) < 0);
     a = f;
     b = f;
-    assert_true(assay_combine_range(ASSAY_COMBINE_FFMA, NAN, &a, &b, &err) <
-                0);
+    assert_true(assay_combine_range(ASSAY_COMBINE_FFMA, NAN, &a, &b, &err) < 0);
     assert_int_equal(assay_combine_range(ASSAY_COMBINE_FDIV, 0, &a, &b, &err),
                      0);
     assert_true(a.nan);

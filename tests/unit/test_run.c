@@ -47,8 +47,8 @@ static struct assay_slice *chain(void)
     add_increment(s, "l0", 0, 1);
     add_increment(s, "l1", 1, 2);
     add_increment(s, "l2", 2, 3);
-    uint32_t l = slices_layer(s, "l3", ASSAY_OP_BINARY, 2, (uint32_t[]){3, 1},
-                              4);
+    uint32_t l =
+        slices_layer(s, "l3", ASSAY_OP_BINARY, 2, (uint32_t[]){3, 1}, 4);
     slices_in_programs(s, l, 2);
     s->layers[l].p.binary.combine = ASSAY_COMBINE_ADD;
     slices_step(&s->layers[l].out_program, ASSAY_STEP_SAT, 0, NULL, NULL);
@@ -191,13 +191,12 @@ static void crooked_addresses(void **state)
     (void)state;
     slices_tensor(s, "in", ASSAY_ROLE_INPUT, ASSAY_S32, 1, (int64_t[]){2});
     slices_tensor(s, "k", ASSAY_ROLE_CONSTANT, ASSAY_S32, 1, (int64_t[]){2});
-    slices_tensor(s, "y", ASSAY_ROLE_ACTIVATION, ASSAY_S64, 1,
-                  (int64_t[]){2});
+    slices_tensor(s, "y", ASSAY_ROLE_ACTIVATION, ASSAY_S64, 1, (int64_t[]){2});
     memcpy(bytes + 1, k, sizeof(k)); /* a constant from the wire */
     s->tensors[1].data = bytes + 1;
     s->tensors[1].size = sizeof(k);
-    uint32_t l = slices_layer(s, "add", ASSAY_OP_BINARY, 2,
-                              (uint32_t[]){0, 1}, 2);
+    uint32_t l =
+        slices_layer(s, "add", ASSAY_OP_BINARY, 2, (uint32_t[]){0, 1}, 2);
     slices_in_programs(s, l, 2);
     s->layers[l].p.binary.combine = ASSAY_COMBINE_ADD;
     runs_init(&r, s);

@@ -106,14 +106,21 @@ static void conv_case(const struct shape *q)
                   (int64_t[]){q->n, oh, ow, q->oc});
     slices_layer(s, "c", ASSAY_OP_CONV2D, q->second ? 4 : 3,
                  (uint32_t[]){0, 1, 2, 4}, 3);
-    s->layers[0].p.conv2d = (struct assay_conv2d_params){
-        .stride_h = q->sh, .stride_w = q->sw, .dilation_h = q->dh,
-        .dilation_w = q->dw, .pad_top = q->pt, .pad_left = q->pl,
-        .pad_bottom = q->pb, .pad_right = q->pr, .groups = q->groups,
-        .has_bias = true, .has_second = q->second};
+    s->layers[0].p.conv2d =
+        (struct assay_conv2d_params){.stride_h = q->sh,
+                                     .stride_w = q->sw,
+                                     .dilation_h = q->dh,
+                                     .dilation_w = q->dw,
+                                     .pad_top = q->pt,
+                                     .pad_left = q->pl,
+                                     .pad_bottom = q->pb,
+                                     .pad_right = q->pr,
+                                     .groups = q->groups,
+                                     .has_bias = true,
+                                     .has_second = q->second};
     if (q->second)
-        slices_step(&s->layers[0].out_program, ASSAY_STEP_ADD_INPUT, 1,
-                    &shift, &five);
+        slices_step(&s->layers[0].out_program, ASSAY_STEP_ADD_INPUT, 1, &shift,
+                    &five);
     runs_init(&r, s);
     r.given[0] = x;
     r.given[4] = e;
@@ -157,11 +164,9 @@ static void gemm_has_leading_dims(void **state)
     (void)state;
     fill(x, sizeof(x));
     fill(w, sizeof(w));
-    slices_tensor(s, "x", ASSAY_ROLE_INPUT, ASSAY_U8, 3,
-                  (int64_t[]){2, 3, 33});
+    slices_tensor(s, "x", ASSAY_ROLE_INPUT, ASSAY_U8, 3, (int64_t[]){2, 3, 33});
     slices_quant(s, 0, 1, 200);
-    slices_tensor(s, "w", ASSAY_ROLE_CONSTANT, ASSAY_U8, 2,
-                  (int64_t[]){5, 33});
+    slices_tensor(s, "w", ASSAY_ROLE_CONSTANT, ASSAY_U8, 2, (int64_t[]){5, 33});
     slices_data(s, 1, w);
     slices_quant(s, 1, 1, 7);
     slices_tensor(s, "y", ASSAY_ROLE_ACTIVATION, ASSAY_S32, 3,
@@ -250,9 +255,13 @@ static void pool_sums(void **state)
     slices_tensor(s, "y", ASSAY_ROLE_ACTIVATION, ASSAY_S32, 4,
                   (int64_t[]){2, 3, 3, 33});
     slices_layer(s, "pool", ASSAY_OP_POOL, 1, (uint32_t[]){0}, 1);
-    s->layers[0].p.pool = (struct assay_pool_params){
-        .kind = ASSAY_POOL_AVG, .kh = 2, .kw = 2, .stride_h = 2,
-        .stride_w = 2, .dilation_h = 1, .dilation_w = 1};
+    s->layers[0].p.pool = (struct assay_pool_params){.kind = ASSAY_POOL_AVG,
+                                                     .kh = 2,
+                                                     .kw = 2,
+                                                     .stride_h = 2,
+                                                     .stride_w = 2,
+                                                     .dilation_h = 1,
+                                                     .dilation_w = 1};
     runs_init(&r, s);
     r.given[0] = x;
     run_ok(&r);
@@ -282,12 +291,9 @@ static void concat_places_parts(void **state)
     fill(a, sizeof(a));
     fill(b, sizeof(b));
     fill(c, sizeof(c));
-    slices_tensor(s, "a", ASSAY_ROLE_INPUT, ASSAY_S8, 3,
-                  (int64_t[]){2, 1, 3});
-    slices_tensor(s, "b", ASSAY_ROLE_INPUT, ASSAY_S8, 3,
-                  (int64_t[]){2, 4, 3});
-    slices_tensor(s, "c", ASSAY_ROLE_INPUT, ASSAY_S8, 3,
-                  (int64_t[]){2, 2, 3});
+    slices_tensor(s, "a", ASSAY_ROLE_INPUT, ASSAY_S8, 3, (int64_t[]){2, 1, 3});
+    slices_tensor(s, "b", ASSAY_ROLE_INPUT, ASSAY_S8, 3, (int64_t[]){2, 4, 3});
+    slices_tensor(s, "c", ASSAY_ROLE_INPUT, ASSAY_S8, 3, (int64_t[]){2, 2, 3});
     slices_tensor(s, "y", ASSAY_ROLE_ACTIVATION, ASSAY_S8, 3,
                   (int64_t[]){2, 7, 3});
     slices_layer(s, "cat", ASSAY_OP_CONCAT, 3, (uint32_t[]){0, 1, 2}, 3);

@@ -57,7 +57,7 @@ static void dtypes(void **state)
     assert_int_equal(assay_dtype_bytes(ASSAY_S64), 8);
     assert_int_equal(assay_dtype_bytes((enum assay_dtype)0), 0);
     assert_int_equal(assay_dtype_bytes((enum assay_dtype)99), 0);
-    assert_int_equal(assay_dtype_bytes((enum assay_dtype)-1), 0);
+    assert_int_equal(assay_dtype_bytes((enum assay_dtype) - 1), 0);
     assert_string_equal(assay_dtype_name(ASSAY_U8), "uint8");
     assert_string_equal(assay_dtype_name((enum assay_dtype)99), "?");
     assert_false(assay_dtype_is_int(ASSAY_F32));
@@ -72,8 +72,8 @@ static void dtypes(void **state)
 
 static void counts(void **state)
 {
-    struct assay_tensor t = {.name = "t", .dtype = ASSAY_S32, .rank = 3,
-                             .dims = {2, 3, 5}};
+    struct assay_tensor t = {
+        .name = "t", .dtype = ASSAY_S32, .rank = 3, .dims = {2, 3, 5}};
     struct assay_err err;
     size_t n = 1, bytes = 1;
     (void)state;
@@ -106,8 +106,10 @@ static void counts(void **state)
 
 static void source_dims(void **state)
 {
-    struct assay_tensor t = {.dtype = ASSAY_S8, .rank = 4,
-                             .dims = {1, 28, 30, 64}, .perm = {0, 2, 3, 1}};
+    struct assay_tensor t = {.dtype = ASSAY_S8,
+                             .rank = 4,
+                             .dims = {1, 28, 30, 64},
+                             .perm = {0, 2, 3, 1}};
     int64_t out[4] = {0};
     (void)state;
     assay_tensor_source_dims(&t, out);

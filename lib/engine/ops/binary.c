@@ -59,8 +59,8 @@ static int check_ranges(const struct assay_op_check *c,
 {
     struct assay_interval a = assay_interval_of(p->a_dtype);
     struct assay_interval b = assay_interval_of(p->b_dtype);
-    int rc = assay_program_range(p->pa, channel, NULL, &a, "in_programs[0]",
-                                 c->err);
+    int rc =
+        assay_program_range(p->pa, channel, NULL, &a, "in_programs[0]", c->err);
     if (!rc)
         rc = assay_program_range(p->pb, channel, NULL, &b, "in_programs[1]",
                                  c->err);
@@ -79,19 +79,18 @@ static int check_programs(const struct assay_op_check *c,
                           const struct assay_binary *p)
 {
     size_t channels = assay_tensor_channels(assay_layer_output(c));
-    enum assay_value_kind joined = p->combine <= ASSAY_COMBINE_MUL
-                                       ? ASSAY_VALUE_INT
-                                       : ASSAY_VALUE_F32;
-    int rc = assay_program_check(p->pa, channels,
-                                 assay_interval_of(p->a_dtype).kind, false,
-                                 "in_programs[0]", c->err);
+    enum assay_value_kind joined =
+        p->combine <= ASSAY_COMBINE_MUL ? ASSAY_VALUE_INT : ASSAY_VALUE_F32;
+    int rc =
+        assay_program_check(p->pa, channels, assay_interval_of(p->a_dtype).kind,
+                            false, "in_programs[0]", c->err);
     if (!rc)
         rc = assay_program_check(p->pb, channels,
                                  assay_interval_of(p->b_dtype).kind, false,
                                  "in_programs[1]", c->err);
     if (!rc)
-        rc = assay_program_check(p->out, channels, joined, false,
-                                 "out_program", c->err);
+        rc = assay_program_check(p->out, channels, joined, false, "out_program",
+                                 c->err);
     if (rc)
         return rc;
     bool each = assay_program_per_channel(p->pa) ||

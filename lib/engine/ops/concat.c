@@ -50,8 +50,8 @@ static int check_shapes(const struct assay_op_check *c)
     }
     if (total != y->dims[axis])
         return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
-                                  "output dims[%" PRId32
-                                  "]: expected %" PRId64 " (the inputs' sum), "
+                                  "output dims[%" PRId32 "]: expected %" PRId64
+                                  " (the inputs' sum), "
                                   "found %" PRId64,
                                   axis, total, y->dims[axis]);
     return 0;

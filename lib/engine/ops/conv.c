@@ -43,8 +43,7 @@ static int weight_zeros(const struct assay_op_check *c,
                                   " (output channels) on axis 0, found "
                                   "%" PRIu32 " on axis %" PRId32,
                                   oc, q->n, q->axis);
-    int32_t *zeros =
-        assay_arena_array(c->memory, (size_t)oc, sizeof(*zeros));
+    int32_t *zeros = assay_arena_array(c->memory, (size_t)oc, sizeof(*zeros));
     if (!zeros)
         return ASSAY_REFUSE_LAYER(c, ASSAY_EMEMORY, "no memory");
     for (int32_t o = 0; o < oc && q->n; o++)
@@ -158,7 +157,7 @@ static int check_program(const struct assay_op_check *c,
 static uint64_t count_macs(const struct assay_conv2d *p)
 {
     uint64_t n = 1;
-    const int32_t factors[] = {p->n,  p->oh, p->ow, p->oc,
+    const int32_t factors[] = {p->n,  p->oh, p->ow,           p->oc,
                                p->kh, p->kw, p->c / p->groups};
     for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
         if (__builtin_mul_overflow(n, (uint64_t)factors[i], &n))

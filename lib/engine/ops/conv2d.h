@@ -8,9 +8,9 @@
 struct assay_conv_params {
     struct assay_conv2d p; /* weights, bias, second: set by prepare and run */
     const struct assay_conv2d_kernel *kernel;
-    uint32_t second_input; /* layer input, 0: none */
+    uint32_t second_input;      /* layer input, 0: none */
     const void *weights, *bias; /* as in the slice; bias may be unaligned */
-    size_t kernel_packed;  /* bytes, rounded; the bias follows */
+    size_t kernel_packed;       /* bytes, rounded; the bias follows */
 };
 
 /*

@@ -50,10 +50,20 @@ static int check(const struct assay_op_check *c, struct assay_op_plan *plan)
         return rc;
     const int64_t *w = assay_layer_input(c, 1)->dims;
     k->p = (struct assay_conv2d){
-        .n = 1, .h = 1, .w = (int32_t)m, .c = (int32_t)w[1],
-        .oh = 1, .ow = (int32_t)m, .oc = (int32_t)w[0],
-        .kh = 1, .kw = 1, .stride_h = 1, .stride_w = 1,
-        .dilation_h = 1, .dilation_w = 1, .groups = 1,
+        .n = 1,
+        .h = 1,
+        .w = (int32_t)m,
+        .c = (int32_t)w[1],
+        .oh = 1,
+        .ow = (int32_t)m,
+        .oc = (int32_t)w[0],
+        .kh = 1,
+        .kw = 1,
+        .stride_h = 1,
+        .stride_w = 1,
+        .dilation_h = 1,
+        .dilation_w = 1,
+        .groups = 1,
     };
     return assay_conv_check(
         c, k, c->layer->n_inputs > 2 ? assay_layer_input(c, 2) : NULL, plan);

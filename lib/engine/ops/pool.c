@@ -23,18 +23,17 @@ static int check_shapes(const struct assay_op_check *c, struct assay_pool *p)
     if (rc)
         return rc;
     if (y->dims[0] != x->dims[0] || y->dims[3] != x->dims[3])
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
-                                  "output batch and channels: expected "
-                                  "%" PRId64 " and %" PRId64
-                                  ", found %" PRId64 " and %" PRId64,
-                                  x->dims[0], x->dims[3], y->dims[0],
-                                  y->dims[3]);
-    const struct assay_window_axis h = {
-        "h", x->dims[1], y->dims[1], q->kh, q->stride_h, q->dilation_h,
-        q->pad_top, q->pad_bottom};
-    const struct assay_window_axis w = {
-        "w", x->dims[2], y->dims[2], q->kw, q->stride_w, q->dilation_w,
-        q->pad_left, q->pad_right};
+        return ASSAY_REFUSE_LAYER(
+            c, ASSAY_EFORMAT,
+            "output batch and channels: expected "
+            "%" PRId64 " and %" PRId64 ", found %" PRId64 " and %" PRId64,
+            x->dims[0], x->dims[3], y->dims[0], y->dims[3]);
+    const struct assay_window_axis h = {"h",        x->dims[1],   y->dims[1],
+                                        q->kh,      q->stride_h,  q->dilation_h,
+                                        q->pad_top, q->pad_bottom};
+    const struct assay_window_axis w = {"w",         x->dims[2],  y->dims[2],
+                                        q->kw,       q->stride_w, q->dilation_w,
+                                        q->pad_left, q->pad_right};
     rc = assay_check_window(c, &h);
     if (!rc)
         rc = assay_check_window(c, &w);
@@ -42,14 +41,22 @@ static int check_shapes(const struct assay_op_check *c, struct assay_pool *p)
         return rc;
     *p = (struct assay_pool){
         .kind = (enum assay_pool_kind)q->kind,
-        .n = (int32_t)x->dims[0], .h = (int32_t)x->dims[1],
-        .w = (int32_t)x->dims[2], .c = (int32_t)x->dims[3],
-        .oh = (int32_t)y->dims[1], .ow = (int32_t)y->dims[2],
-        .kh = q->kh, .kw = q->kw,
-        .stride_h = q->stride_h, .stride_w = q->stride_w,
-        .dilation_h = q->dilation_h, .dilation_w = q->dilation_w,
-        .pad_top = q->pad_top, .pad_left = q->pad_left,
-        .x_dtype = x->dtype, .y_dtype = y->dtype,
+        .n = (int32_t)x->dims[0],
+        .h = (int32_t)x->dims[1],
+        .w = (int32_t)x->dims[2],
+        .c = (int32_t)x->dims[3],
+        .oh = (int32_t)y->dims[1],
+        .ow = (int32_t)y->dims[2],
+        .kh = q->kh,
+        .kw = q->kw,
+        .stride_h = q->stride_h,
+        .stride_w = q->stride_w,
+        .dilation_h = q->dilation_h,
+        .dilation_w = q->dilation_w,
+        .pad_top = q->pad_top,
+        .pad_left = q->pad_left,
+        .x_dtype = x->dtype,
+        .y_dtype = y->dtype,
         .sum = (enum assay_pool_sum)q->sum,
         .div = (enum assay_pool_div)q->div,
         .div_round = (enum assay_round)q->div_round,
@@ -102,16 +109,13 @@ static struct assay_interval float_sums(double n, double most, bool nan)
         bound = INFINITY;
         nan = true; /* an infinite sum can meet one of the other sign */
     }
-    return (struct assay_interval){.kind = ASSAY_VALUE_F32,
-                                   .f_lo = -bound,
-                                   .f_hi = bound,
-                                   .nan = nan};
+    return (struct assay_interval){
+        .kind = ASSAY_VALUE_F32, .f_lo = -bound, .f_hi = bound, .nan = nan};
 }
 
 /* The integer sum of any number of cells up to the whole window, divided. */
 static int integer_average(const struct assay_op_check *c,
-                           const struct assay_pool *p,
-                           struct assay_interval *v)
+                           const struct assay_pool *p, struct assay_interval *v)
 {
     int64_t zero = p->sum == ASSAY_SUM_RAW ? 0 : p->x_zero;
     int64_t n = (int64_t)p->kh * p->kw, lo, hi, sum_lo, sum_hi;
@@ -152,8 +156,8 @@ static int pooled(const struct assay_op_check *c, const struct assay_pool *p,
     }
     if (p->sum != ASSAY_SUM_F32)
         return integer_average(c, p, v);
-    int rc = assay_program_range(p->cell, channel, NULL, &in,
-                                 "in_programs[0]", c->err);
+    int rc = assay_program_range(p->cell, channel, NULL, &in, "in_programs[0]",
+                                 c->err);
     if (!rc)
         rc = assay_interval_fits(&in, ASSAY_F32, channel, "in_programs[0]",
                                  c->err);

@@ -3,9 +3,8 @@
 #include "lib/engine/ops.h"
 
 static const struct assay_op_vtable *const OPS[] = {
-    &assay_op_conv2d, &assay_op_gemm,    &assay_op_unary,
-    &assay_op_binary, &assay_op_pool,    &assay_op_concat,
-    &assay_op_reshape, &assay_op_softmax,
+    &assay_op_conv2d, &assay_op_gemm,   &assay_op_unary,   &assay_op_binary,
+    &assay_op_pool,   &assay_op_concat, &assay_op_reshape, &assay_op_softmax,
 };
 
 const struct assay_op_vtable *assay_op_find(enum assay_op number)

@@ -11,8 +11,8 @@ int assay_unary_check(const struct assay_op_check *c,
 {
     size_t channels = assay_tensor_channels(x);
     struct assay_interval in = assay_interval_of(x->dtype);
-    int rc = assay_program_check(program, channels, in.kind, false, what,
-                                 c->err);
+    int rc =
+        assay_program_check(program, channels, in.kind, false, what, c->err);
     size_t n = !rc && assay_program_per_channel(program) ? channels : 1;
     for (size_t i = 0; !rc && i < n; i++) {
         struct assay_interval v = in;

@@ -9,7 +9,7 @@
 int assay_unary_check(const struct assay_op_check *c,
                       const struct assay_program *program,
                       const struct assay_tensor *x, enum assay_dtype y_dtype,
-                      const char *what,
-                      struct assay_unary *out) ASSAY_MUST_CHECK;
+                      const char *what, struct assay_unary *out)
+    ASSAY_MUST_CHECK;
 
 #endif
