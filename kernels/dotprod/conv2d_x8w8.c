@@ -16,7 +16,7 @@ ASSAY_INLINE void store_pair(const struct assay_epilogue *e,
     int8x16_t v = assay_epi_16(e, form, l0, l1, l0, l1, a, b, c, d);
 
     vst1_s8((int8_t *)y, vget_low_s8(v));
-    vst1q_lane_s64((int64_t *)(void *)(y + y_row), vreinterpretq_s64_s8(v), 1);
+    vst1_s8((int8_t *)(y + y_row), vget_high_s8(v));
 }
 
 #define PAIR(form, i, j) \

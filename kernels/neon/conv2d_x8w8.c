@@ -27,6 +27,12 @@ ASSAY_INLINE int32x4_t across(int32x4_t a, int32x4_t b, int32x4_t c,
     return vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d));
 }
 
+/* To any address. */
+ASSAY_INLINE void store_4(uint8_t *y, int32_t bytes)
+{
+    memcpy(y, &bytes, sizeof(bytes));
+}
+
 ASSAY_INLINE void store_bytes(const struct assay_epilogue *e,
                               enum assay_epilogue_form form, size_t channel,
                               int32x4_t r0, int32x4_t r1, int32x4_t r2,
@@ -36,11 +42,10 @@ ASSAY_INLINE void store_bytes(const struct assay_epilogue *e,
     int32x4_t v = vreinterpretq_s32_s8(
         assay_epi_16(e, form, &l, &l, &l, &l, r0, r1, r2, r3));
 
-    /* Four bytes to any address. */
-    vst1q_lane_s32((int32_t *)(void *)y, v, 0);
-    vst1q_lane_s32((int32_t *)(void *)(y + y_row), v, 1);
-    vst1q_lane_s32((int32_t *)(void *)(y + 2 * y_row), v, 2);
-    vst1q_lane_s32((int32_t *)(void *)(y + 3 * y_row), v, 3);
+    store_4(y, vgetq_lane_s32(v, 0));
+    store_4(y + y_row, vgetq_lane_s32(v, 1));
+    store_4(y + 2 * y_row, vgetq_lane_s32(v, 2));
+    store_4(y + 3 * y_row, vgetq_lane_s32(v, 3));
 }
 
 ASSAY_INLINE void finish(const struct assay_tile_job *job, int32x4_t r0,
