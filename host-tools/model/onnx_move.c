@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "host-tools/model/onnx_import.h"
-#include "kernels/kernels.h"
+#include "kernels/program.h"
 
 /* The stored axis of a source axis. */
 static int32_t stored_axis(const struct assay_tensor *t, int64_t axis)

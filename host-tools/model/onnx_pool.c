@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "host-tools/model/onnx_import.h"
-#include "kernels/kernels.h"
+#include "kernels/program.h"
 #include "lib/core/arith_build.h"
 
 static int input(struct assay_onnx_import *im, struct assay_onnx_operation *op,

@@ -82,10 +82,13 @@ int assay_onnx_quant(struct assay_onnx_import *im,
 bool assay_onnx_same_quant(const struct assay_quant *a,
                            const struct assay_quant *b)
 {
-    return a->n == b->n && a->axis == b->axis &&
-           !memcmp(a->scale, b->scale, a->n * sizeof(*a->scale)) &&
-           !memcmp(a->zero_point, b->zero_point,
-                   a->n * sizeof(*a->zero_point));
+    if (a->n != b->n || a->axis != b->axis)
+        return false;
+    /* Without quantization there are no arrays to compare. */
+    return a->n == 0 || (!memcmp(a->scale, b->scale,
+                                 a->n * sizeof(*a->scale)) &&
+                         !memcmp(a->zero_point, b->zero_point,
+                                 a->n * sizeof(*a->zero_point)));
 }
 
 int assay_onnx_out(struct assay_onnx_import *im,
