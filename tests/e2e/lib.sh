@@ -19,8 +19,11 @@ export ASAN_OPTIONS=allocator_may_return_null=1
 t_passed=0 t_failed=0 t_skipped=0 t_done=no
 agents=()
 
+t_pid=$BASHPID
 t_end() {
     local rc=$?
+    # A child that is killed before it has traps of its own comes here too.
+    [ "$BASHPID" = "$t_pid" ] || return
     local pid
     for pid in ${agents[@]+"${agents[@]}"}; do
         kill -KILL "$pid" 2>/dev/null
@@ -135,10 +138,11 @@ expect_refused() { # expect_refused N REGEX TEXT
 start_agent() {
     local fifo=$work/ready.$RANDOM line fd
     mkfifo "$fifo"
-    "$@" >"$fifo" 2>>"$work/agent.err" </dev/null &
+    # Opened here: the agent could come after the name has been removed.
+    exec {fd}<>"$fifo"
+    "$@" >&"$fd" 2>>"$work/agent.err" </dev/null {fd}>&- &
     agent_pid=$!
     agents+=("$agent_pid")
-    exec {fd}<>"$fifo"
     rm -f "$fifo"
     address=
     if ! read -r -t 20 line <&"$fd"; then

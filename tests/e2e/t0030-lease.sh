@@ -13,7 +13,7 @@ mkfifo "$work/held"
     2>/dev/null &
 holder=$!
 agents+=("$holder")
-exec {held}<"$work/held"
+exec {held}<>"$work/held"
 lines=
 while read -r -t 20 line <&"$held"; do
     lines="$lines $line"
