@@ -148,8 +148,7 @@ static int start_listening(struct assay_agent *a, struct assay_err *err)
 
     if (rc < 0)
         return rc;
-    rc = assay_listener_open(&a->listener, &a->loop, &where, on_accept, a,
-                             err);
+    rc = assay_listener_open(&a->listener, &a->loop, &where, on_accept, a, err);
     assay_target_close(&where);
     if (rc < 0)
         return rc;
@@ -159,7 +158,8 @@ static int start_listening(struct assay_agent *a, struct assay_err *err)
         a->attach = NULL;
         assay_log(ASSAY_LOG_WARN,
                   "another daemon serves board '%s': --stdio attaches to that "
-                  "one", a->board_id);
+                  "one",
+                  a->board_id);
     }
     printf("assayd listening on %s\n", assay_listener_address(a->listener));
     fflush(stdout);
@@ -193,7 +193,8 @@ static struct assay_conn *find_daemon(struct assay_agent *a)
     if (!assay_abstract_trusted(fd)) {
         assay_log(ASSAY_LOG_WARN,
                   "the daemon of board '%s' belongs to another user: serving "
-                  "without it", a->board_id);
+                  "without it",
+                  a->board_id);
         close(fd);
         return NULL;
     }
@@ -240,8 +241,7 @@ int assay_agent_main(const struct assay_agent_options *options)
 
     assay_log_set_level(options->log_level);
     assay_sysinfo_read(&a.sysinfo);
-    a.board_id = options->board_id != NULL ? options->board_id
-                                           : a.sysinfo.host;
+    a.board_id = options->board_id != NULL ? options->board_id : a.sysinfo.host;
     a.cpu_flags = assay_cpu_probe() & options->cpumask;
     a.started_us = assay_now_us();
     a.blobs = assay_blobs_new(options->memory);

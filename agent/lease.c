@@ -21,19 +21,19 @@ struct talk {
     int open;
     char line[LINE_MAX_BYTES];
     size_t len;
-    void (*got)(struct talk *t);   /* a whole line is in `line` */
+    void (*got)(struct talk *t);    /* a whole line is in `line` */
     void (*failed)(struct talk *t); /* cut, too long, or too late */
-    void (*gone)(struct talk *t);  /* closed: free it */
+    void (*gone)(struct talk *t);   /* closed: free it */
 };
 
 struct assay_lease_server {
-    struct talk talk; /* first */
+    struct talk talk;          /* first */
     struct assay_lease *lease; /* NULL: the lease has gone */
     struct assay_lease_server *next;
 };
 
 struct assay_lease_call {
-    struct talk talk; /* first */
+    struct talk talk;              /* first */
     assay_lease_answer_fn *answer; /* NULL: answered or cancelled */
     void *self;
     bool force;
@@ -99,8 +99,7 @@ static void talk_expired(void *self)
 static const struct assay_conn_events talk_events = {talk_data, talk_ended,
                                                      talk_drained};
 
-static void talk_start(struct talk *t, uv_loop_t *loop,
-                       struct assay_conn *conn)
+static void talk_start(struct talk *t, uv_loop_t *loop, struct assay_conn *conn)
 {
     t->conn = conn;
     t->open = 2;
@@ -286,8 +285,8 @@ int assay_lease_bind(struct assay_lease *l, void *holder, const char *owner,
     if (l->listener != NULL)
         return assay_fail(err, ASSAY_EBUSY, "board is leased to '%s'",
                           l->owner);
-    rc = assay_listener_open_abstract(&l->listener, l->loop, l->name,
-                                      on_accept, l, err);
+    rc = assay_listener_open_abstract(&l->listener, l->loop, l->name, on_accept,
+                                      l, err);
     if (rc < 0)
         return rc;
     snprintf(l->owner, sizeof(l->owner), "%s", owner);
@@ -305,8 +304,7 @@ uint64_t assay_lease_left_ms(const struct assay_lease *l)
 {
     uint64_t now = uv_now(l->loop);
 
-    return l->listener != NULL && l->expires_ms > now ? l->expires_ms - now
-                                                      : 0;
+    return l->listener != NULL && l->expires_ms > now ? l->expires_ms - now : 0;
 }
 
 void assay_lease_release(struct assay_lease *l)

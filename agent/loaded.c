@@ -6,8 +6,7 @@
 
 #include "lib/core/buf.h"
 
-static const void *find_blob(void *self, const uint8_t sha256[32],
-                             size_t *size)
+static const void *find_blob(void *self, const uint8_t sha256[32], size_t *size)
 {
     return assay_blobs_find(self, sha256, size);
 }
@@ -42,7 +41,8 @@ static int decode(struct assay_loaded *l, const uint8_t sha256[32],
     if (text == NULL)
         return assay_fail(err, ASSAY_EUSAGE,
                           "slice sha256:%s… is not here: it was not sent, or "
-                          "it was dropped for want of memory", hex);
+                          "it was dropped for want of memory",
+                          hex);
     charge = decode_estimate(n);
     /* Making room must drop neither the text nor what it refers to. */
     assay_blobs_pin(l->blobs, sha256, 1);
@@ -80,8 +80,8 @@ int assay_loaded_plan(struct assay_loaded *l, uint32_t flags,
     rc = assay_plan_new(&plan, l->slice, &table, &limits, err);
     if (rc < 0)
         return rc;
-    charge = (uint64_t)assay_plan_arena_bytes(plan) +
-             assay_plan_packed_bytes(plan);
+    charge =
+        (uint64_t)assay_plan_arena_bytes(plan) + assay_plan_packed_bytes(plan);
     rc = assay_budget_take(l->blobs, charge, "plan", err);
     if (rc < 0) {
         assay_plan_free(plan);
@@ -172,8 +172,7 @@ static int begin_given(struct assay_loaded *l,
 
 int assay_loaded_give(struct assay_loaded *l,
                       const struct assay_msg_run_tensor *t,
-                      const uint8_t *payload, uint32_t n,
-                      struct assay_err *err)
+                      const uint8_t *payload, uint32_t n, struct assay_err *err)
 {
     struct assay_given *g;
 
@@ -208,8 +207,8 @@ int assay_loaded_check_given(const struct assay_loaded *l,
         if (g->data != NULL && g->received != g->bytes)
             return assay_fail(err, ASSAY_ERANGE,
                               "tensor '%s' is cut: %zu of %zu bytes were "
-                              "given", l->slice->tensors[i].name, g->received,
-                              g->bytes);
+                              "given",
+                              l->slice->tensors[i].name, g->received, g->bytes);
     }
     return 0;
 }

@@ -42,8 +42,8 @@ int assay_loaded_plan(struct assay_loaded *l, uint32_t flags,
 /* A chunk of a tensor for the next run. */
 int assay_loaded_give(struct assay_loaded *l,
                       const struct assay_msg_run_tensor *t,
-                      const uint8_t *payload, uint32_t n,
-                      struct assay_err *err) ASSAY_MUST_CHECK;
+                      const uint8_t *payload, uint32_t n, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 /* Every tensor that was begun is whole. */
 int assay_loaded_check_given(const struct assay_loaded *l,
                              struct assay_err *err) ASSAY_MUST_CHECK;

@@ -35,7 +35,8 @@ static int parse_memory(const char *text, uint64_t *out, struct assay_err *err)
         v * unit > UINT64_C(1) << 40)
         return assay_fail(err, ASSAY_EUSAGE,
                           "--memory '%s': a size like 256M, from 8M to 1024G, "
-                          "expected", text);
+                          "expected",
+                          text);
     *out = v * unit;
     return 0;
 }
@@ -51,7 +52,8 @@ static int check_board_id(const char *id, struct assay_err *err)
     if (n == 0 || n > 64)
         return assay_fail(err, ASSAY_EUSAGE,
                           "--board-id '%s': 1 to 64 of letters, digits, '.', "
-                          "'_' and '-' expected", id);
+                          "'_' and '-' expected",
+                          id);
     return 0;
 }
 
@@ -75,12 +77,14 @@ static int take(struct assay_agent_options *o, const char *name,
         if (assay_cpu_parse_mask(value, &o->cpumask) < 0)
             return assay_fail(err, ASSAY_EUSAGE,
                               "--cpumask '%s': 0, all, or a list of neon, "
-                              "dotprod, i8mm expected", value);
+                              "dotprod, i8mm expected",
+                              value);
     } else if (strcmp(name, "log-level") == 0) {
         if (assay_log_parse_level(value, &o->log_level) < 0)
             return assay_fail(err, ASSAY_EUSAGE,
                               "--log-level '%s': error, warn, info or debug "
-                              "expected", value);
+                              "expected",
+                              value);
     }
     return 0;
 }
@@ -112,8 +116,8 @@ int assay_agent_options_parse(struct assay_agent_options *out, int argc,
 
     for (size_t i = 0; i < N_ROWS; i++) {
         table[i].name = rows[i].name;
-        table[i].has_arg = rows[i].argument != NULL ? required_argument
-                                                    : no_argument;
+        table[i].has_arg =
+            rows[i].argument != NULL ? required_argument : no_argument;
     }
     opterr = 0;
     optind = 1;
@@ -154,5 +158,6 @@ void assay_agent_options_help(FILE *to)
     fputs("\nOnce ready it prints 'assayd listening on ADDRESS'; --stdio "
           "prints nothing but frames.\n"
           "Exit status: 0 ended by SIGTERM, SIGINT or the end of stdin; "
-          "2 bad option or refused start.\n", to);
+          "2 bad option or refused start.\n",
+          to);
 }

@@ -54,9 +54,9 @@ struct assay_record {
     uint32_t n_done, n_missing; /* DONE */
     int32_t code;               /* DONE */
     uint32_t pad;
-    uint8_t digest[16];                 /* TILE, END */
-    char text[ASSAY_KERNEL_NAME_MAX];   /* BEGIN: kernel */
-    char reason[256];                   /* DONE */
+    uint8_t digest[16];               /* TILE, END */
+    char text[ASSAY_KERNEL_NAME_MAX]; /* BEGIN: kernel */
+    char reason[256];                 /* DONE */
 };
 
 struct assay_ring {

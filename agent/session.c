@@ -83,8 +83,7 @@ static int send_frame(struct assay_session *s, const struct assay_msg *m,
     if (rc == 0)
         rc = assay_conn_send(s->conn, head.data, head.len, payload,
                              payload != NULL ? m->payload_bytes : 0,
-                             ticket != NULL ? assay_stream_sent : NULL,
-                             ticket);
+                             ticket != NULL ? assay_stream_sent : NULL, ticket);
     assay_buf_close(&head);
     if (rc < 0)
         return rc;
@@ -113,8 +112,7 @@ static void send_error(struct assay_session *s, const struct assay_err *err,
     send_frame(s, &m, NULL, NULL);
 }
 
-void assay_session_refuse(struct assay_session *s,
-                          const struct assay_err *err)
+void assay_session_refuse(struct assay_session *s, const struct assay_err *err)
 {
     send_error(s, err, false);
 }
@@ -152,10 +150,9 @@ static void on_deadline(void *self)
         assay_fail(&err, ASSAY_ETIMEOUT,
                    "lease expired: no message for %" PRIu64 " ms", s->ttl_ms);
     else
-        assay_fail(&err, ASSAY_ETIMEOUT,
-                   "no message for %" PRIu64 " ms in state '%s'",
-                   states[s->state].deadline_ms,
-                   assay_session_state_name(s->state));
+        assay_fail(
+            &err, ASSAY_ETIMEOUT, "no message for %" PRIu64 " ms in state '%s'",
+            states[s->state].deadline_ms, assay_session_state_name(s->state));
     assay_session_fatal(s, &err);
 }
 
@@ -199,7 +196,7 @@ static void dispatch(struct assay_session *s, struct assay_msg *m)
     assay_fail(&err, ASSAY_EPROTOCOL,
                "message %s is out of turn: the session is in state '%s'%s",
                assay_msg_name(m->type), assay_session_state_name(s->state),
-               s->state == ASSAY_SESSION_READY ? " (no lease)"
+               s->state == ASSAY_SESSION_READY    ? " (no lease)"
                : s->state == ASSAY_SESSION_LEASED ? " (no slice is loaded)"
                                                   : "");
     assay_session_fatal(s, &err);

@@ -65,7 +65,7 @@ struct assay_session {
 /* Takes the connection over. NULL: no memory (the connection is closed). */
 struct assay_session *assay_session_new(struct assay_agent *a,
                                         struct assay_conn *conn);
-void assay_session_end(struct assay_session *s); /* idempotent, no farewell */
+void assay_session_end(struct assay_session *s);   /* idempotent, no farewell */
 void assay_session_child(struct assay_session *s); /* SIGCHLD came */
 /* Its lease went to somebody else. */
 void assay_session_revoked(void *session, const char *by);
@@ -81,8 +81,7 @@ void assay_session_enter(struct assay_session *s,
                          enum assay_session_state state);
 int assay_session_send(struct assay_session *s, const struct assay_msg *m);
 /* Answers a request with an error; the session goes on. */
-void assay_session_refuse(struct assay_session *s,
-                          const struct assay_err *err);
+void assay_session_refuse(struct assay_session *s, const struct assay_err *err);
 /* The last word: an error frame, then the connection ends. */
 void assay_session_fatal(struct assay_session *s, const struct assay_err *err);
 void assay_session_pause(struct assay_session *s, bool on);

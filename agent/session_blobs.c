@@ -77,7 +77,8 @@ static void end_upload(struct assay_session *s)
             assay_hex(found, 8, found_hex);
             assay_fail(&err, ASSAY_EPROTOCOL,
                        "constant of %" PRIu64 " bytes has sha256:%s…, "
-                       "expected sha256:%s…", u->total, found_hex, want_hex);
+                       "expected sha256:%s…",
+                       u->total, found_hex, want_hex);
         } else if (assay_blobs_put(s->agent->blobs, u->sha256, u->data,
                                    (size_t)u->total, &err) == 0) {
             u->data = NULL;

@@ -27,7 +27,8 @@ static void refuse_busy(struct assay_session *s, const char *owner,
     else
         assay_fail(&err, ASSAY_EBUSY,
                    "board '%s' is leased by another process that does not "
-                   "answer", s->agent->board_id);
+                   "answer",
+                   s->agent->board_id);
     assay_session_refuse(s, &err);
 }
 
@@ -99,8 +100,9 @@ void assay_session_on_hello(struct assay_session *s, struct assay_msg *m)
     if (lo > hi || hi < ASSAY_PROTOCOL_MIN || lo > ASSAY_PROTOCOL_MAX) {
         assay_fail(&err, ASSAY_EVERSION,
                    "agent %s speaks protocol %u to %u, client '%.60s' speaks "
-                   "%u to %u: update %s", ASSAY_VERSION, ASSAY_PROTOCOL_MIN,
-                   ASSAY_PROTOCOL_MAX, m->u.hello.build_id, lo, hi,
+                   "%u to %u: update %s",
+                   ASSAY_VERSION, ASSAY_PROTOCOL_MIN, ASSAY_PROTOCOL_MAX,
+                   m->u.hello.build_id, lo, hi,
                    lo > ASSAY_PROTOCOL_MAX ? "assayd on the board"
                                            : "assay on the host");
         assay_session_fatal(s, &err);
@@ -158,8 +160,9 @@ void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
 
     if (ttl == 0)
         ttl = TTL_DEFAULT_MS;
-    s->ttl_ms = ttl < TTL_MIN_MS ? TTL_MIN_MS
-                : ttl > TTL_MAX_MS ? TTL_MAX_MS : ttl;
+    s->ttl_ms = ttl < TTL_MIN_MS   ? TTL_MIN_MS
+                : ttl > TTL_MAX_MS ? TTL_MAX_MS
+                                   : ttl;
     snprintf(s->want_owner, sizeof(s->want_owner), "%s", m->u.lease.owner);
     s->want_force = m->u.lease.force;
     s->attempts = 0;

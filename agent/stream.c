@@ -28,9 +28,9 @@ struct assay_stream {
     bool *layers; /* owned; NULL: all */
     uint64_t layer_ms, stall_ms;
     uint64_t credit;
-    uint64_t position;  /* read out of the ring */
-    uint64_t released;  /* given back to the worker */
-    unsigned in_flight; /* tiles that the connection borrows */
+    uint64_t position;    /* read out of the ring */
+    uint64_t released;    /* given back to the worker */
+    unsigned in_flight;   /* tiles that the connection borrows */
     uint64_t progress_us; /* last time that the client took something */
     bool blocked;         /* a tile waits for credit */
     bool reaped, ended, abandoned, has_done;
@@ -117,9 +117,8 @@ static void forward_missing(struct assay_stream *s,
 }
 
 /* false: no credit or no memory now. */
-static bool forward_tile(struct assay_stream *s,
-                         const struct assay_record *rec, const uint8_t *data,
-                         uint64_t position)
+static bool forward_tile(struct assay_stream *s, const struct assay_record *rec,
+                         const uint8_t *data, uint64_t position)
 {
     struct assay_msg m = {.type = ASSAY_MSG_CHUNK};
     struct tile_ticket *ticket;
@@ -196,7 +195,8 @@ static void fill_error(const struct assay_stream *s, struct assay_err *err,
     if (s->reason == ASSAY_ELAYER_TIMEOUT) {
         assay_fail(err, s->reason,
                    "layer did not finish within %" PRIu64 " ms %s; its worker "
-                   "was killed", s->layer_ms, where);
+                   "was killed",
+                   s->layer_ms, where);
     } else if (s->reason == ASSAY_ECLIENT_STALLED) {
         assay_fail(err, s->reason,
                    "the client took no results for %" PRIu64 " ms %s",
@@ -383,8 +383,7 @@ void assay_stream_child(struct assay_stream *s)
 
 void assay_stream_credit(struct assay_stream *s, uint64_t bytes)
 {
-    s->credit = s->credit + bytes < s->credit ? UINT64_MAX
-                                              : s->credit + bytes;
+    s->credit = s->credit + bytes < s->credit ? UINT64_MAX : s->credit + bytes;
     s->progress_us = assay_now_us();
     s->blocked = false;
     pump(s);

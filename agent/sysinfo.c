@@ -14,7 +14,7 @@ static const struct {
     uint8_t word, bit;
     const char *name;
 } bits[] = {
-    {0, 0, "fp"},       {0, 1, "asimd"},    {0, 9, "fphp"},
+    {0, 0, "fp"},       {0, 1, "asimd"},     {0, 9, "fphp"},
     {0, 10, "asimdhp"}, {0, 12, "asimdrdm"}, {0, 20, "asimddp"},
     {0, 22, "sve"},     {0, 23, "asimdfhm"}, {1, 1, "sve2"},
     {1, 13, "i8mm"},    {1, 14, "bf16"},
@@ -67,8 +67,8 @@ void assay_sysinfo_read(struct assay_sysinfo *out)
     if (uname(&u) == 0) {
         snprintf(out->host, sizeof(out->host), "%.64s", u.nodename);
         snprintf(out->machine, sizeof(out->machine), "%.64s", u.machine);
-        snprintf(out->firmware, sizeof(out->firmware), "%.63s %.64s",
-                 u.sysname, u.release);
+        snprintf(out->firmware, sizeof(out->firmware), "%.63s %.64s", u.sysname,
+                 u.release);
     }
     for (char *p = out->host; *p != '\0'; p++) {
         if (!isalnum((unsigned char)*p) && strchr("._-", *p) == NULL)

@@ -42,9 +42,8 @@ static const void *fetch(void *self, uint32_t tensor)
 static void missing(void *self, uint32_t layer, uint32_t tensor)
 {
     struct child *c = self;
-    struct assay_record rec = {.kind = ASSAY_RECORD_MISSING,
-                               .layer = layer,
-                               .tensor = tensor};
+    struct assay_record rec = {
+        .kind = ASSAY_RECORD_MISSING, .layer = layer, .tensor = tensor};
 
     c->n_missing++;
     assay_ring_write(&c->out, &rec, NULL);
@@ -72,8 +71,7 @@ static int tensor(void *self, const struct assay_layer_info *info,
                   const void *data)
 {
     struct child *c = self;
-    struct assay_record rec = {.kind = ASSAY_RECORD_TILE,
-                               .layer = info->layer};
+    struct assay_record rec = {.kind = ASSAY_RECORD_TILE, .layer = info->layer};
     const uint8_t *p = data;
     size_t tiles = (info->bytes + ASSAY_TILE_BYTES - 1) / ASSAY_TILE_BYTES;
     uint8_t *digests = assay_alloc(tiles * 16 + 1);
@@ -231,8 +229,7 @@ int assay_worker_start(struct assay_worker *w,
     pid_t parent = getpid(), pid;
 
     if (ring == NULL)
-        return assay_fail(err, ASSAY_EMEMORY,
-                          "no memory for a worker's ring");
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for a worker's ring");
     rc = make_pipes(ready, space, err);
     if (rc < 0) {
         assay_ring_free(ring);

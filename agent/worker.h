@@ -14,7 +14,7 @@
 #include "lib/engine/run.h"
 
 struct assay_worker {
-    pid_t pid; /* 0: none, or reaped */
+    pid_t pid;  /* 0: none, or reaped */
     int status; /* of waitpid, once reaped */
     struct assay_ring *ring;
     int ready; /* readable when there are records */

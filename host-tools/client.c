@@ -237,8 +237,8 @@ int assay_client_expect(struct assay_client *c, enum assay_msg_type want,
         if (assay_client_now_ms(c) - c->heard_ms > c->timeout_ms) {
             rc = assay_fail(&c->broken, ASSAY_ETIMEOUT,
                             "no answer from '%.300s' for %.1f s (waiting for "
-                            "%s)", c->target.text,
-                            (double)c->timeout_ms / 1000,
+                            "%s)",
+                            c->target.text, (double)c->timeout_ms / 1000,
                             assay_msg_name(want));
             return assay_fail(err, rc, "%s", c->broken.text);
         }
@@ -265,8 +265,8 @@ static int connect_target(struct assay_client *c, struct assay_err *err)
         if (assay_client_now_ms(c) - start > c->timeout_ms)
             return assay_fail(err, ASSAY_ETIMEOUT,
                               "no answer from '%.300s' within %.1f s "
-                              "(connecting)", c->target.text,
-                              (double)c->timeout_ms / 1000);
+                              "(connecting)",
+                              c->target.text, (double)c->timeout_ms / 1000);
         assay_client_step(c);
     }
     if (c->dial_status < 0)
@@ -282,8 +282,8 @@ static int say_hello(struct assay_client *c, struct assay_err *err)
     uint32_t v;
     int rc;
 
-    m.u.hello = (struct assay_msg_hello){ASSAY_PROTOCOL_MIN,
-                                         ASSAY_PROTOCOL_MAX, ASSAY_VERSION};
+    m.u.hello = (struct assay_msg_hello){ASSAY_PROTOCOL_MIN, ASSAY_PROTOCOL_MAX,
+                                         ASSAY_VERSION};
     rc = assay_client_send(c, &m, NULL, err);
     if (rc == 0)
         rc = assay_client_expect(c, ASSAY_MSG_HELLO_ACK, &answer, err);
@@ -293,8 +293,9 @@ static int say_hello(struct assay_client *c, struct assay_err *err)
     if (v < ASSAY_PROTOCOL_MIN || v > ASSAY_PROTOCOL_MAX)
         rc = assay_fail(err, ASSAY_EVERSION,
                         "board '%.200s' chose protocol %u, this command "
-                        "speaks %u to %u", c->target.text, v,
-                        ASSAY_PROTOCOL_MIN, ASSAY_PROTOCOL_MAX);
+                        "speaks %u to %u",
+                        c->target.text, v, ASSAY_PROTOCOL_MIN,
+                        ASSAY_PROTOCOL_MAX);
     else
         c->version = v;
     assay_msg_close(&answer);
@@ -445,13 +446,14 @@ int assay_client_open(struct assay_backend **out,
     uv_timer_start(&c->tick, on_tick, TICK_MS, TICK_MS);
     c->base.vt = &vtable;
     assay_frame_decoder_init(&c->decoder, true);
-    c->timeout_ms = options->timeout_ms != 0 ? options->timeout_ms
-                                             : TIMEOUT_DEFAULT_MS;
+    c->timeout_ms =
+        options->timeout_ms != 0 ? options->timeout_ms : TIMEOUT_DEFAULT_MS;
     c->interrupted = options->interrupted;
     c->force = options->force;
     snprintf(c->owner, sizeof(c->owner), "%s",
              options->owner != NULL && options->owner[0] != '\0'
-                 ? options->owner : "assay");
+                 ? options->owner
+                 : "assay");
     rc = connect_target(c, err);
     if (rc == 0)
         rc = say_hello(c, err);

@@ -39,9 +39,9 @@ struct assay_client {
     uint64_t heard_ms; /* last bytes, or the last time that we did not listen */
     uint64_t received;
     uint32_t version;
-    struct assay_msg info_msg; /* owner of the strings that info() gave */
+    struct assay_msg info_msg;       /* owner of the strings that info() gave */
     const struct assay_slice *slice; /* borrowed; NULL: nothing loaded */
-    uint32_t run; /* number of the last run */
+    uint32_t run;                    /* number of the last run */
 };
 
 uint64_t assay_client_now_ms(struct assay_client *c);

@@ -81,7 +81,8 @@ static int put_missing(struct assay_client *c, const struct piece *pieces,
         if (p == NULL)
             return assay_fail(err, ASSAY_EPROTOCOL,
                               "board '%.200s' asks for a constant that it was "
-                              "not offered", c->target.text);
+                              "not offered",
+                              c->target.text);
         rc = put(c, p, err);
         if (rc < 0)
             return rc;
@@ -191,10 +192,10 @@ int assay_client_load(struct assay_backend *b, const struct assay_slice *slice,
     if (rc < 0)
         goto out;
     if (answer.u.loaded.layers != slice->n_layers)
-        rc = assay_fail(err, ASSAY_EPROTOCOL,
-                        "board '%.200s' loaded %u layers, %u were sent",
-                        c->target.text, answer.u.loaded.layers,
-                        slice->n_layers);
+        rc =
+            assay_fail(err, ASSAY_EPROTOCOL,
+                       "board '%.200s' loaded %u layers, %u were sent",
+                       c->target.text, answer.u.loaded.layers, slice->n_layers);
     else
         c->slice = slice;
     assay_msg_close(&answer);

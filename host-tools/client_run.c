@@ -85,8 +85,8 @@ static int on_chunk(struct receiver *r, const struct assay_msg *m)
     if (memcmp(digest, m->u.chunk.digest, 16) != 0)
         return assay_fail(r->err, ASSAY_ELOST,
                           "tile at byte %zu of layer '%.200s' was damaged on "
-                          "its way: its digest differs", r->got,
-                          r->c->slice->layers[r->layer].name);
+                          "its way: its digest differs",
+                          r->got, r->c->slice->layers[r->layer].name);
     memcpy(r->data + r->got, m->payload, m->payload_bytes);
     r->got += m->payload_bytes;
     r->owed += m->payload_bytes;
@@ -132,14 +132,10 @@ static int on_missing(struct receiver *r, const struct assay_msg_missing *m)
 static int on_message(struct receiver *r, const struct assay_msg *m)
 {
     switch (m->type) {
-    case ASSAY_MSG_LAYER_BEGIN:
-        return on_begin(r, &m->u.layer_begin);
-    case ASSAY_MSG_CHUNK:
-        return on_chunk(r, m);
-    case ASSAY_MSG_LAYER_END:
-        return on_layer_end(r, &m->u.layer_end);
-    case ASSAY_MSG_LAYER_MISSING:
-        return on_missing(r, &m->u.missing);
+    case ASSAY_MSG_LAYER_BEGIN: return on_begin(r, &m->u.layer_begin);
+    case ASSAY_MSG_CHUNK: return on_chunk(r, m);
+    case ASSAY_MSG_LAYER_END: return on_layer_end(r, &m->u.layer_end);
+    case ASSAY_MSG_LAYER_MISSING: return on_missing(r, &m->u.missing);
     case ASSAY_MSG_RUN_END:
         r->over = true;
         if (m->u.run_end.run != r->c->run)
@@ -150,8 +146,7 @@ static int on_message(struct receiver *r, const struct assay_msg *m)
     case ASSAY_MSG_ERROR: /* the run was refused, or the session ends */
         r->over = true;
         return assay_client_told(r->c, &m->u.error, r->err);
-    case ASSAY_MSG_PONG:
-        return 0;
+    case ASSAY_MSG_PONG: return 0;
     default:
         return assay_fail(r->err, ASSAY_EPROTOCOL,
                           "board '%.200s' sent %s in a run", r->c->target.text,
@@ -244,13 +239,13 @@ static void begin_stop(struct receiver *r, int why)
 static int lost(struct receiver *r)
 {
     struct assay_client *c = r->c;
-    const char *what = r->any_layer ? c->slice->layers[r->layer].name
-                                    : "the first layer";
+    const char *what =
+        r->any_layer ? c->slice->layers[r->layer].name : "the first layer";
     int rc = assay_fail(&c->broken, ASSAY_ELOST,
                         "board '%.150s' silent for %" PRIu64
                         " s while running '%.150s' (connection lost: no "
-                        "answer to ping)", c->target.text,
-                        (c->timeout_ms + 999) / 1000, what);
+                        "answer to ping)",
+                        c->target.text, (c->timeout_ms + 999) / 1000, what);
 
     return assay_fail(r->err, rc, "%s", c->broken.text);
 }
@@ -308,8 +303,7 @@ static int receive_all(struct receiver *r)
             return r->stop < 0 ? r->stop : name_layer(r, rc);
         if (rc > 0 && r->stop < 0) {
             /* What was on its way when the run was cancelled. */
-            r->over = m.type == ASSAY_MSG_RUN_END ||
-                      m.type == ASSAY_MSG_ERROR;
+            r->over = m.type == ASSAY_MSG_RUN_END || m.type == ASSAY_MSG_ERROR;
             assay_msg_close(&m);
             continue;
         }
@@ -335,8 +329,7 @@ static int receive_all(struct receiver *r)
 
 int assay_client_run(struct assay_backend *b,
                      const struct assay_backend_run *run,
-                     const struct assay_results *results,
-                     struct assay_err *err)
+                     const struct assay_results *results, struct assay_err *err)
 {
     struct assay_client *c = (struct assay_client *)b;
     struct assay_err local = {0};

@@ -62,8 +62,8 @@ static int get_digest(const ProtobufCBinaryData *in, uint8_t *out, size_t n,
 }
 
 static int get_digests(const ProtobufCBinaryData *in,
-                       struct assay_msg_digests *out,
-                       enum assay_msg_type type, struct assay_err *err)
+                       struct assay_msg_digests *out, enum assay_msg_type type,
+                       struct assay_err *err)
 {
     if (in->len % ASSAY_SHA256_LEN != 0)
         return assay_fail(err, ASSAY_EPROTOCOL,
@@ -127,7 +127,8 @@ static int get_error(const Assay__Pb__Error *in, struct assay_msg_error *out,
 
     if (in == NULL)
         in = &none;
-    if (in->code > 0 || (in->code != 0 && assay_status_name(in->code)[0] == '?'))
+    if (in->code > 0 ||
+        (in->code != 0 && assay_status_name(in->code)[0] == '?'))
         return assay_fail(err, ASSAY_EPROTOCOL,
                           "message %s: unknown error code %d",
                           assay_msg_name(type), in->code);
@@ -166,8 +167,7 @@ static int get_lease(const Assay__Pb__LeaseAcquire *in,
 }
 
 static int get_run_start(const Assay__Pb__RunStart *in,
-                         struct assay_msg_run_start *out,
-                         struct assay_err *err)
+                         struct assay_msg_run_start *out, struct assay_err *err)
 {
     if (in->mode != ASSAY__PB__RUN_MODE__RUN_MODE_CUMULATIVE &&
         in->mode != ASSAY__PB__RUN_MODE__RUN_MODE_ISOLATED)
@@ -265,8 +265,8 @@ static int get_put(struct assay_msg *m, const Assay__Pb__Envelope *env,
         if (get_digest(&env->blob_put->sha256, m->u.blob.sha256,
                        ASSAY_SHA256_LEN, m->type, err) < 0)
             return ASSAY_EPROTOCOL;
-        return check_chunk(m->u.blob.offset, m->u.blob.total,
-                           m->payload_bytes, m->type, err);
+        return check_chunk(m->u.blob.offset, m->u.blob.total, m->payload_bytes,
+                           m->type, err);
     case ASSAY_MSG_BLOB_STORED:
         return get_digest(&env->blob_stored->sha256, m->u.blob.sha256,
                           ASSAY_SHA256_LEN, m->type, err);
@@ -284,8 +284,7 @@ static int get_put(struct assay_msg *m, const Assay__Pb__Envelope *env,
         m->u.run_tensor.offset = env->run_tensor->offset;
         return check_chunk(m->u.run_tensor.offset, m->u.run_tensor.total,
                            m->payload_bytes, m->type, err);
-    default:
-        return get_results(m, env, err);
+    default: return get_results(m, env, err);
     }
 }
 
@@ -314,8 +313,7 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
         return 0;
     case ASSAY_MSG_LEASE_RELEASE:
     case ASSAY_MSG_LEASE_RELEASED:
-    case ASSAY_MSG_STATUS:
-        return 0;
+    case ASSAY_MSG_STATUS: return 0;
     case ASSAY_MSG_BLOB_QUERY:
         return get_digests(&env->blob_query->sha256, &m->u.digests, m->type,
                            err);
@@ -324,22 +322,13 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
                            err);
     case ASSAY_MSG_RUN_START:
         return get_run_start(env->run_start, &m->u.run_start, err);
-    case ASSAY_MSG_CREDIT:
-        m->u.number = env->credit->bytes;
-        return 0;
-    case ASSAY_MSG_CANCEL:
-        m->u.number = env->cancel->run;
-        return 0;
-    case ASSAY_MSG_PING:
-        m->u.number = env->ping->nonce;
-        return 0;
-    case ASSAY_MSG_PONG:
-        m->u.number = env->pong->nonce;
-        return 0;
+    case ASSAY_MSG_CREDIT: m->u.number = env->credit->bytes; return 0;
+    case ASSAY_MSG_CANCEL: m->u.number = env->cancel->run; return 0;
+    case ASSAY_MSG_PING: m->u.number = env->ping->nonce; return 0;
+    case ASSAY_MSG_PONG: m->u.number = env->pong->nonce; return 0;
     case ASSAY_MSG_ERROR:
         return get_error(env->error, &m->u.error, m->type, err);
-    default:
-        return get_put(m, env, err);
+    default: return get_put(m, env, err);
     }
 }
 
@@ -367,8 +356,7 @@ static int check_envelope(const Assay__Pb__Envelope *env,
     if (sent_by_agent(type) != from_agent)
         return assay_fail(err, ASSAY_EPROTOCOL,
                           "message %s: sent by the %s, expected from the %s",
-                          assay_msg_name(type),
-                          from_agent ? "agent" : "client",
+                          assay_msg_name(type), from_agent ? "agent" : "client",
                           from_agent ? "client" : "agent");
     if (f->payload_bytes > 0 && !has_payload(type))
         return assay_fail(err, ASSAY_EPROTOCOL,

@@ -128,9 +128,9 @@ struct assay_msg {
     union {
         struct assay_msg_hello hello;
         struct assay_msg_hello_ack hello_ack;
-        struct assay_msg_lease lease;       /* ACQUIRE, GRANTED (ttl) */
-        struct assay_msg_digests digests;   /* BLOB_QUERY, BLOB_MISSING */
-        struct assay_msg_blob blob;         /* PUT; STORED, LOAD: sha256 */
+        struct assay_msg_lease lease;     /* ACQUIRE, GRANTED (ttl) */
+        struct assay_msg_digests digests; /* BLOB_QUERY, BLOB_MISSING */
+        struct assay_msg_blob blob;       /* PUT; STORED, LOAD: sha256 */
         struct assay_msg_loaded loaded;
         struct assay_msg_run_tensor run_tensor;
         struct assay_msg_run_start run_start;
@@ -140,7 +140,7 @@ struct assay_msg {
         struct assay_msg_missing missing;
         struct assay_msg_run_end run_end;
         uint64_t number; /* CREDIT bytes; CANCEL run; PING, PONG nonce */
-        struct assay_msg_info info;         /* STATUS_REPLY */
+        struct assay_msg_info info; /* STATUS_REPLY */
         struct assay_msg_error error;
     } u;
     const uint8_t *payload; /* borrowed from the frame */

@@ -126,9 +126,7 @@ static void put_session(struct scratch *s, const struct assay_msg *m)
         BODY(s, lease_granted, LEASE_GRANTED);
         s->u.lease_granted.ttl_ms = m->u.lease.ttl_ms;
         break;
-    case ASSAY_MSG_LEASE_RELEASE:
-        BODY(s, lease_release, LEASE_RELEASE);
-        break;
+    case ASSAY_MSG_LEASE_RELEASE: BODY(s, lease_release, LEASE_RELEASE); break;
     case ASSAY_MSG_LEASE_RELEASED:
         BODY(s, lease_released, LEASE_RELEASED);
         break;
@@ -148,9 +146,7 @@ static void put_session(struct scratch *s, const struct assay_msg *m)
         BODY(s, pong, PONG);
         s->u.pong.nonce = m->u.number;
         break;
-    case ASSAY_MSG_STATUS:
-        BODY(s, status, STATUS);
-        break;
+    case ASSAY_MSG_STATUS: BODY(s, status, STATUS); break;
     case ASSAY_MSG_STATUS_REPLY:
         BODY(s, status_reply, STATUS_REPLY);
         s->u.status_reply.info = put_info(&s->info, &m->u.info);
@@ -159,8 +155,7 @@ static void put_session(struct scratch *s, const struct assay_msg *m)
         s->env.body_case = ASSAY__PB__ENVELOPE__BODY_ERROR;
         s->env.error = put_error(&s->u.error, &m->u.error);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -203,8 +198,7 @@ static void put_blobs(struct scratch *s, const struct assay_msg *m)
         s->u.slice_loaded.arena_bytes = m->u.loaded.arena_bytes;
         s->u.slice_loaded.packed_bytes = m->u.loaded.packed_bytes;
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -248,12 +242,8 @@ static void put_run(struct scratch *s, const struct assay_msg *m)
         s->u.run_tensor.total = m->u.run_tensor.total;
         s->u.run_tensor.offset = m->u.run_tensor.offset;
         break;
-    case ASSAY_MSG_RUN_START:
-        put_run_start(s, &m->u.run_start);
-        break;
-    case ASSAY_MSG_LAYER_BEGIN:
-        put_layer_begin(s, &m->u.layer_begin);
-        break;
+    case ASSAY_MSG_RUN_START: put_run_start(s, &m->u.run_start); break;
+    case ASSAY_MSG_LAYER_BEGIN: put_layer_begin(s, &m->u.layer_begin); break;
     case ASSAY_MSG_CHUNK:
         BODY(s, chunk, CHUNK);
         s->u.chunk.run = m->u.chunk.run;
@@ -285,8 +275,7 @@ static void put_run(struct scratch *s, const struct assay_msg *m)
         if (m->u.run_end.error.code < 0)
             s->u.run_end.error = put_error(&s->error, &m->u.run_end.error);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -310,8 +299,8 @@ int assay_msg_frame(struct assay_buf *out, const struct assay_msg *m,
     if (n > ASSAY_HEADER_MAX)
         return assay_fail(err, ASSAY_ERANGE,
                           "message %s: header of %zu bytes exceeds the header "
-                          "cap of %u", assay_msg_name(m->type), n,
-                          ASSAY_HEADER_MAX);
+                          "cap of %u",
+                          assay_msg_name(m->type), n, ASSAY_HEADER_MAX);
     if (assay_buf_reserve(out, ASSAY_FRAME_PREFIX + n) < 0)
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a message");
     p = out->data + out->len;

@@ -77,8 +77,8 @@ static int put_tensor(struct assay_arena *a, Assay__Pb__Tensor **out,
     o->axes = str(t->axes);
     if (t->quant.n > 0) {
         o->scale = bin(t->quant.scale, (size_t)t->quant.n * sizeof(float));
-        o->zero_point = bin(t->quant.zero_point,
-                            (size_t)t->quant.n * sizeof(int32_t));
+        o->zero_point =
+            bin(t->quant.zero_point, (size_t)t->quant.n * sizeof(int32_t));
         o->quant_axis = t->quant.n > 1 ? t->quant.axis : -1;
     }
     if (t->role == ASSAY_ROLE_CONSTANT) {
@@ -173,8 +173,7 @@ static int put_params(struct assay_arena *a, Assay__Pb__Layer *o,
         return 0;
     case ASSAY_OP_UNARY:
     case ASSAY_OP_RESHAPE:
-    case ASSAY_OP_SKIPPED:
-        return 0;
+    case ASSAY_OP_SKIPPED: return 0;
     }
     return ASSAY_ERANGE;
 }
@@ -186,8 +185,8 @@ static int put_programs(struct assay_arena *a, Assay__Pb__Layer *o,
 
     o->n_in_programs = l->n_in_programs;
     if (l->n_in_programs > 0) {
-        o->in_programs = assay_arena_array(a, l->n_in_programs,
-                                           sizeof(*o->in_programs));
+        o->in_programs =
+            assay_arena_array(a, l->n_in_programs, sizeof(*o->in_programs));
         if (o->in_programs == NULL)
             return ASSAY_EMEMORY;
     }
@@ -272,8 +271,8 @@ static int put_slice(struct assay_arena *a, Assay__Pb__Slice *o,
     for (uint32_t i = 0; i < s->n_layers; i++) {
         rc = put_layer(a, &o->layers[i], &s->layers[i]);
         if (rc < 0)
-            return assay_fail(err, rc, "layer %u '%s' cannot be encoded: %s",
-                              i, str(s->layers[i].name),
+            return assay_fail(err, rc, "layer %u '%s' cannot be encoded: %s", i,
+                              str(s->layers[i].name),
                               assay_status_sentence(rc));
     }
     return 0;

@@ -26,8 +26,7 @@ static int charge(struct get *g, size_t n)
     return 0;
 }
 
-static int get_copy(struct get *g, const void *data, size_t n,
-                    const void **out)
+static int get_copy(struct get *g, const void *data, size_t n, const void **out)
 {
     void *p;
 
@@ -78,8 +77,7 @@ static int get_quant(struct get *g, const Assay__Pb__Tensor *in,
                           in->scale.len, in->zero_point.len);
     if (n == 0)
         return 0;
-    if (n > 1 && (in->quant_axis < 0 ||
-                  (uint32_t)in->quant_axis >= t->rank ||
+    if (n > 1 && (in->quant_axis < 0 || (uint32_t)in->quant_axis >= t->rank ||
                   t->dims[in->quant_axis] != (int64_t)n))
         return assay_fail(g->err, ASSAY_EPROTOCOL,
                           "%zu scales do not fit quantization axis %d", n,
@@ -91,7 +89,8 @@ static int get_quant(struct get *g, const Assay__Pb__Tensor *in,
         if (!isfinite(t->quant.scale[i]) || t->quant.scale[i] <= 0.0f)
             return assay_fail(g->err, ASSAY_EPROTOCOL,
                               "scale %zu is %g, expected a finite value "
-                              "above 0", i, (double)t->quant.scale[i]);
+                              "above 0",
+                              i, (double)t->quant.scale[i]);
     }
     if (get_copy(g, in->zero_point.data, in->zero_point.len, &p) < 0)
         return ASSAY_EMEMORY;
@@ -122,11 +121,13 @@ static int get_constant(struct get *g, const Assay__Pb__Tensor *in,
     if (t->data == NULL)
         return assay_fail(g->err, ASSAY_EPROTOCOL,
                           "constant sha256:%s… is not here: it was not sent, "
-                          "or it was dropped for want of memory", hex);
+                          "or it was dropped for want of memory",
+                          hex);
     if (size != in->size)
         return assay_fail(g->err, ASSAY_EPROTOCOL,
                           "constant sha256:%s… has %zu bytes, the slice says "
-                          "%" PRIu64, hex, size, in->size);
+                          "%" PRIu64,
+                          hex, size, in->size);
     t->size = size;
     rc = assay_tensor_count(t, &elements, &bytes, g->err);
     if (rc < 0)
@@ -156,7 +157,8 @@ static int get_shape(struct get *g, const Assay__Pb__Tensor *in,
         if (in->dims[i] < 1)
             return assay_fail(g->err, ASSAY_EPROTOCOL,
                               "dimension %u is %" PRId64
-                              ", expected at least 1", i, in->dims[i]);
+                              ", expected at least 1",
+                              i, in->dims[i]);
         t->dims[i] = in->dims[i];
         t->perm[i] = in->perm.data[i];
         if (t->perm[i] >= t->rank || (seen & 1u << t->perm[i]))
@@ -200,8 +202,8 @@ static int get_tensor(struct get *g, const Assay__Pb__Tensor *in)
 
 /* ---- programs ------------------------------------------------------------- */
 
-static int get_operand(struct get *g, const ProtobufCBinaryData *in,
-                       uint32_t n, const char *name, const int64_t **out)
+static int get_operand(struct get *g, const ProtobufCBinaryData *in, uint32_t n,
+                       const char *name, const int64_t **out)
 {
     const void *p;
 
@@ -210,7 +212,8 @@ static int get_operand(struct get *g, const ProtobufCBinaryData *in,
     if (in->len != (size_t)n * sizeof(int64_t))
         return assay_fail(g->err, ASSAY_EPROTOCOL,
                           "operand '%s' has %zu bytes, expected 8 for each "
-                          "of %u", name, in->len, n);
+                          "of %u",
+                          name, in->len, n);
     if (get_copy(g, in->data, in->len, &p) < 0)
         return ASSAY_EMEMORY;
     *out = p;
@@ -261,8 +264,7 @@ static int get_program(struct get *g, const Assay__Pb__Program *in,
 
 /* ---- layers --------------------------------------------------------------- */
 
-static void get_conv(const Assay__Pb__Conv2d *in,
-                     struct assay_conv2d_params *p)
+static void get_conv(const Assay__Pb__Conv2d *in, struct assay_conv2d_params *p)
 {
     *p = (struct assay_conv2d_params){
         .stride_h = in->stride_h,
@@ -361,8 +363,7 @@ static int get_params(struct get *g, const Assay__Pb__Layer *in,
         return get_softmax(g, in->softmax, &l->p.softmax);
     case ASSAY_OP_UNARY:
     case ASSAY_OP_RESHAPE:
-    case ASSAY_OP_SKIPPED:
-        return 0;
+    case ASSAY_OP_SKIPPED: return 0;
     }
     return assay_fail(g->err, ASSAY_EPROTOCOL,
                       "op %s has no parameters, expected some",
@@ -427,8 +428,8 @@ static int get_layer(struct get *g, const Assay__Pb__Layer *in)
         return bad(g, "output", in->output, "an index of a tensor");
     if (charge(g, 3 * sizeof(*l) + in->n_inputs * sizeof(uint32_t)) < 0)
         return ASSAY_EMEMORY;
-    rc = assay_slice_add_layer(g->slice, (uint32_t)in->n_inputs, &index,
-                               g->err);
+    rc =
+        assay_slice_add_layer(g->slice, (uint32_t)in->n_inputs, &index, g->err);
     if (rc < 0)
         return rc;
     l = &g->slice->layers[index];
@@ -492,19 +493,19 @@ int assay_slice_decode(struct assay_slice **out, const void *data, size_t n,
     if (n > ASSAY_SLICE_BYTES_MAX)
         return assay_fail(err, ASSAY_ERANGE,
                           "the slice's description has %zu bytes, the cap is "
-                          "%u", n, ASSAY_SLICE_BYTES_MAX);
-    assay_codec_alloc_init(&g.alloc, memory_bytes != 0
-                                         ? memory_bytes
-                                         : (1u << 20) + 64 * n);
+                          "%u",
+                          n, ASSAY_SLICE_BYTES_MAX);
+    assay_codec_alloc_init(&g.alloc, memory_bytes != 0 ? memory_bytes
+                                                       : (1u << 20) + 64 * n);
     in = assay__pb__slice__unpack(&g.alloc.pb, n, data);
     if (in == NULL)
-        return assay_fail(err,
-                          g.alloc.refused ? ASSAY_EMEMORY : ASSAY_EPROTOCOL,
-                          g.alloc.refused
-                              ? "the slice's description of %zu bytes needs "
-                                "more memory than it may"
-                              : "the slice's description of %zu bytes is not "
-                                "a protobuf message", n);
+        return assay_fail(
+            err, g.alloc.refused ? ASSAY_EMEMORY : ASSAY_EPROTOCOL,
+            g.alloc.refused ? "the slice's description of %zu bytes needs "
+                              "more memory than it may"
+                            : "the slice's description of %zu bytes is not "
+                              "a protobuf message",
+            n);
     g.slice = assay_slice_new();
     if (g.slice == NULL)
         rc = assay_fail(err, ASSAY_EMEMORY, "no memory for a slice");

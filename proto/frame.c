@@ -67,8 +67,7 @@ int assay_frame_push(struct assay_frame_decoder *d, const void *data, size_t n,
     d->used = 0;
     if (n > 0 && assay_buf_append(&d->buf, data, n) < 0)
         return assay_fail(err, ASSAY_EMEMORY,
-                          "no memory for a frame of %zu bytes",
-                          d->buf.len + n);
+                          "no memory for a frame of %zu bytes", d->buf.len + n);
     return 0;
 }
 
@@ -86,13 +85,12 @@ static int check_prefix(const struct assay_frame_decoder *d, const uint8_t *p,
                           d->sequence, p[0], p[1], p[2], p[3]);
     if (flags & ~ASSAY_FRAME_FROM_AGENT)
         return assay_fail(err, ASSAY_EPROTOCOL,
-                          "frame %u: unknown flags 0x%08x", d->sequence,
-                          flags);
+                          "frame %u: unknown flags 0x%08x", d->sequence, flags);
     if ((flags & ASSAY_FRAME_FROM_AGENT) != (d->from_agent ? 1u : 0u))
         return assay_fail(err, ASSAY_EPROTOCOL,
                           "frame %u: wrong direction: expected a frame from "
-                          "the %s (is this an echo?)", d->sequence,
-                          d->from_agent ? "agent" : "client");
+                          "the %s (is this an echo?)",
+                          d->sequence, d->from_agent ? "agent" : "client");
     if (seq != d->sequence)
         return assay_fail(err, ASSAY_EPROTOCOL,
                           "frame out of order: expected sequence %u, found %u",
@@ -102,16 +100,17 @@ static int check_prefix(const struct assay_frame_decoder *d, const uint8_t *p,
     if (header > ASSAY_HEADER_MAX)
         return assay_fail(err, ASSAY_EPROTOCOL,
                           "frame %u: header of %u bytes exceeds the header "
-                          "cap of %u", seq, header, ASSAY_HEADER_MAX);
+                          "cap of %u",
+                          seq, header, ASSAY_HEADER_MAX);
     if (payload > cap)
         return assay_fail(err, ASSAY_EPROTOCOL,
                           "frame %u: payload of %u bytes exceeds the %s cap "
-                          "of %u", seq, payload,
-                          d->from_agent ? "tile" : "chunk", cap);
+                          "of %u",
+                          seq, payload, d->from_agent ? "tile" : "chunk", cap);
     if (get_u32(p + 20) != 0)
         return assay_fail(err, ASSAY_EPROTOCOL,
-                          "frame %u: reserved field is 0x%08x, expected 0",
-                          seq, get_u32(p + 20));
+                          "frame %u: reserved field is 0x%08x, expected 0", seq,
+                          get_u32(p + 20));
     return 0;
 }
 

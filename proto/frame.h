@@ -45,7 +45,7 @@ struct assay_frame {
 
 struct assay_frame_decoder {
     struct assay_buf buf;
-    size_t used; /* bytes at the start of buf that were given out */
+    size_t used;       /* bytes at the start of buf that were given out */
     uint32_t sequence; /* that the next frame must have */
     bool from_agent;   /* direction that is expected */
     bool header_good;  /* the header at `used` was hashed already */

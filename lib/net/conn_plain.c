@@ -43,8 +43,8 @@ static void on_written(uv_write_t *write, int status)
     }
 }
 
-static int plain_send(struct assay_conn *c, const void *head,
-                      size_t head_bytes, const void *body, size_t body_bytes,
+static int plain_send(struct assay_conn *c, const void *head, size_t head_bytes,
+                      const void *body, size_t body_bytes,
                       assay_conn_done_fn *done, void *arg)
 {
     struct assay_plain *p = (struct assay_plain *)c;
@@ -130,8 +130,7 @@ static void plain_shutdown(struct assay_conn *c)
     struct assay_plain *p = (struct assay_plain *)c;
     uv_shutdown_t *req = assay_alloc(sizeof(*req));
 
-    if (req != NULL &&
-        uv_shutdown(req, assay_plain_writer(p), on_shutdown) < 0)
+    if (req != NULL && uv_shutdown(req, assay_plain_writer(p), on_shutdown) < 0)
         assay_free(req);
 }
 
@@ -163,8 +162,7 @@ static const struct assay_conn_vtable plain_vtable = {
     .close = plain_close,
 };
 
-struct assay_plain *assay_plain_new(uv_loop_t *loop,
-                                    enum assay_plain_kind kind)
+struct assay_plain *assay_plain_new(uv_loop_t *loop, enum assay_plain_kind kind)
 {
     struct assay_plain *p = assay_calloc(1, sizeof(*p));
     int rc;
@@ -211,8 +209,10 @@ int assay_conn_from_fds(struct assay_conn **out, uv_loop_t *loop, int in,
         rc = uv_pipe_open(&p->out, fd_out);
     if (rc < 0) {
         assay_conn_close(&p->base, NULL, NULL);
-        return assay_fail(err, ASSAY_EIO, "cannot use descriptors %d and %d: "
-                          "%s", in, fd_out, uv_strerror(rc));
+        return assay_fail(err, ASSAY_EIO,
+                          "cannot use descriptors %d and %d: "
+                          "%s",
+                          in, fd_out, uv_strerror(rc));
     }
     *out = &p->base;
     return 0;

@@ -23,8 +23,8 @@ static void on_connected(uv_connect_t *req, int status)
 static int dial_tcp(struct assay_dial *d, uv_loop_t *loop,
                     const struct assay_target *t)
 {
-    const char *host = strcasecmp(t->host, "localhost") == 0 ? "127.0.0.1"
-                                                             : t->host;
+    const char *host =
+        strcasecmp(t->host, "localhost") == 0 ? "127.0.0.1" : t->host;
     struct assay_plain *p = assay_plain_new(loop, ASSAY_PLAIN_TCP);
     struct sockaddr_storage addr;
     int rc;
@@ -35,8 +35,8 @@ static int dial_tcp(struct assay_dial *d, uv_loop_t *loop,
              ? uv_ip6_addr(host, t->port, (struct sockaddr_in6 *)&addr)
              : uv_ip4_addr(host, t->port, (struct sockaddr_in *)&addr);
     if (rc == 0)
-        rc = uv_tcp_connect(&d->connect, &p->in.tcp,
-                            (struct sockaddr *)&addr, on_connected);
+        rc = uv_tcp_connect(&d->connect, &p->in.tcp, (struct sockaddr *)&addr,
+                            on_connected);
     if (rc < 0) {
         assay_conn_close(&p->base, NULL, NULL);
         return rc;
@@ -118,11 +118,10 @@ int assay_dial_start(struct assay_dial *d, uv_loop_t *loop,
     else
         rc = dial_exec(d, loop, target);
     if (rc < 0)
-        return assay_fail(err, ASSAY_ECONNECT, "cannot %s '%s': %s",
-                          target->kind == ASSAY_TARGET_EXEC ? "start"
-                                                            : "connect to",
-                          target->kind == ASSAY_TARGET_EXEC ? target->argv[0]
-                                                            : target->text,
-                          uv_strerror(rc));
+        return assay_fail(
+            err, ASSAY_ECONNECT, "cannot %s '%s': %s",
+            target->kind == ASSAY_TARGET_EXEC ? "start" : "connect to",
+            target->kind == ASSAY_TARGET_EXEC ? target->argv[0] : target->text,
+            uv_strerror(rc));
     return 0;
 }

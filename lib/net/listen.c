@@ -45,9 +45,8 @@ static void on_connection(uv_stream_t *server, int status)
         assay_conn_close(&p->base, NULL, NULL);
         return;
     }
-    if (l->is_abstract &&
-        (uv_fileno((uv_handle_t *)&p->in.stream, &fd) < 0 ||
-         !assay_abstract_trusted(fd))) {
+    if (l->is_abstract && (uv_fileno((uv_handle_t *)&p->in.stream, &fd) < 0 ||
+                           !assay_abstract_trusted(fd))) {
         assay_conn_close(&p->base, NULL, NULL);
         return;
     }
@@ -59,8 +58,8 @@ static void on_connection(uv_stream_t *server, int status)
 static int bind_tcp(struct assay_listener *l, const struct assay_target *t,
                     struct assay_err *err)
 {
-    const char *host = strcasecmp(t->host, "localhost") == 0 ? "127.0.0.1"
-                                                             : t->host;
+    const char *host =
+        strcasecmp(t->host, "localhost") == 0 ? "127.0.0.1" : t->host;
     struct sockaddr_storage addr;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&addr;
     struct sockaddr_in *v4 = (struct sockaddr_in *)&addr;
@@ -68,8 +67,8 @@ static int bind_tcp(struct assay_listener *l, const struct assay_target *t,
     int len = sizeof(addr), rc;
     bool is_v6 = strchr(host, ':') != NULL;
 
-    rc = is_v6 ? uv_ip6_addr(host, t->port, v6)
-               : uv_ip4_addr(host, t->port, v4);
+    rc =
+        is_v6 ? uv_ip6_addr(host, t->port, v6) : uv_ip4_addr(host, t->port, v4);
     if (rc == 0)
         rc = uv_tcp_bind(&l->h.tcp, (struct sockaddr *)&addr, 0);
     if (rc == 0)
@@ -120,8 +119,8 @@ static int bind_unix(struct assay_listener *l, const struct assay_target *t,
     if (strlen(t->path) >= sizeof(addr.sun_path))
         return assay_fail(err, ASSAY_EUSAGE,
                           "path of '%s' has %zu bytes, a Unix socket takes "
-                          "at most %zu", t->text, strlen(t->path),
-                          sizeof(addr.sun_path) - 1);
+                          "at most %zu",
+                          t->text, strlen(t->path), sizeof(addr.sun_path) - 1);
     if (is_stale(t->path))
         unlink(t->path);
     old = umask(0177); /* the socket's file mode is its access control */
@@ -166,10 +165,13 @@ int assay_listener_open(struct assay_listener **out, uv_loop_t *loop,
     if (where->kind == ASSAY_TARGET_EXEC)
         return assay_fail(err, ASSAY_EUSAGE,
                           "cannot listen on '%s': HOST:PORT or unix:PATH "
-                          "expected", where->text);
+                          "expected",
+                          where->text);
     rc = assay_target_check_loopback(
-        where, "listen on 127.0.0.1 or unix:PATH, or let clients come through "
-               "ssh (--target ssh:USER@HOST)", err);
+        where,
+        "listen on 127.0.0.1 or unix:PATH, or let clients come through "
+        "ssh (--target ssh:USER@HOST)",
+        err);
     if (rc < 0)
         return rc;
     l = listener_new(loop, where->kind == ASSAY_TARGET_TCP, accept, self);
@@ -192,8 +194,7 @@ int assay_listener_open_abstract(struct assay_listener **out, uv_loop_t *loop,
     int rc, fd = assay_abstract_listen(name);
 
     if (fd == -EADDRINUSE)
-        return assay_fail(err, ASSAY_EBUSY, "socket name '@%s' is taken",
-                          name);
+        return assay_fail(err, ASSAY_EBUSY, "socket name '@%s' is taken", name);
     if (fd < 0)
         return assay_fail(err, ASSAY_EIO, "cannot bind socket name '@%s': %s",
                           name, strerror(-fd));

@@ -49,8 +49,8 @@ static bool one_word(struct splitter *s)
     return quote == '\0';
 }
 
-int assay_split_words(struct assay_arena *arena, const char *text,
-                      char ***argv, struct assay_err *err)
+int assay_split_words(struct assay_arena *arena, const char *text, char ***argv,
+                      struct assay_err *err)
 {
     struct splitter s = {.p = text};
     char **words = assay_arena_array(arena, WORDS_MAX + 1, sizeof(*words));
@@ -115,8 +115,8 @@ static int parse_ssh(struct assay_target *t, char *rest, struct assay_err *err)
         char *end = strchr(name, ']');
 
         if (end == NULL)
-            return assay_fail(err, ASSAY_EUSAGE,
-                              "target '%s': ']' expected", t->text);
+            return assay_fail(err, ASSAY_EUSAGE, "target '%s': ']' expected",
+                              t->text);
         colon = end[1] == ':' ? end + 1 : NULL;
     } else {
         colon = strchr(name, ':');
@@ -132,13 +132,14 @@ static int parse_ssh(struct assay_target *t, char *rest, struct assay_err *err)
     if (host[0] == '-' || name[0] == '-')
         return assay_fail(err, ASSAY_EUSAGE,
                           "target '%s': a host that begins with '-' would be "
-                          "an option of ssh", t->text);
+                          "an option of ssh",
+                          t->text);
     if (path[0] == '\0' || path[0] == '-' || !plain_word(path) ||
         !plain_word(host))
         return assay_fail(err, ASSAY_EUSAGE,
                           "target '%s': the remote shell would not take '%s' "
-                          "as one plain word", t->text,
-                          plain_word(host) ? path : host);
+                          "as one plain word",
+                          t->text, plain_word(host) ? path : host);
     t->argv = assay_arena_array(t->arena, 6, sizeof(*t->argv));
     if (t->argv == NULL)
         return no_memory(err);
@@ -160,10 +161,11 @@ static int parse_ssh(struct assay_target *t, char *rest, struct assay_err *err)
 static bool is_chip_name(const char *s)
 {
     static const char *const chips[] = {
-        "x3", "x5", "rdkx3", "rdkx5", "rdk-x3", "rdk-x5", "rdks100",
-        "rdk-s100", "j3", "j5", "j6", "j6e", "j6m", "j6p", "j6b", "j6h",
-        "s100", "s100p", "s600", "bernoulli", "bernoulli2", "bayes",
-        "bayes-e", "nash", "nash-e", "nash-m", "nash-p", "nash-b", "nash-h",
+        "x3",      "x5",        "rdkx3",      "rdkx5",  "rdk-x3",  "rdk-x5",
+        "rdks100", "rdk-s100",  "j3",         "j5",     "j6",      "j6e",
+        "j6m",     "j6p",       "j6b",        "j6h",    "s100",    "s100p",
+        "s600",    "bernoulli", "bernoulli2", "bayes",  "bayes-e", "nash",
+        "nash-e",  "nash-m",    "nash-p",     "nash-b", "nash-h",
     };
     const char *p = s;
 
@@ -206,7 +208,8 @@ static int parse_tcp(struct assay_target *t, char *text, struct assay_err *err)
         return assay_fail(err, ASSAY_EUSAGE,
                           "address expected: '%s' is the name of a chip, "
                           "give HOST[:PORT], unix:PATH, exec:COMMAND or "
-                          "ssh:USER@HOST", text);
+                          "ssh:USER@HOST",
+                          text);
     if (text[0] == '[') {
         end = strchr(text, ']');
         if (end == NULL || (end[1] != '\0' && end[1] != ':'))
@@ -246,8 +249,8 @@ static int parse_any(struct assay_target *t, const char *text,
         return assay_fail(err, ASSAY_EUSAGE, "target is empty");
     if (strlen(text) > TEXT_MAX)
         return assay_fail(err, ASSAY_EUSAGE,
-                          "target of %zu bytes is longer than %d",
-                          strlen(text), TEXT_MAX);
+                          "target of %zu bytes is longer than %d", strlen(text),
+                          TEXT_MAX);
     t->text = assay_arena_str(t->arena, text, strlen(text));
     copy = assay_arena_str(t->arena, text, strlen(text));
     if (t->text == NULL || copy == NULL)
@@ -314,5 +317,6 @@ int assay_target_check_loopback(const struct assay_target *t,
         return 0;
     return assay_fail(err, ASSAY_EUSAGE,
                       "address '%s' is beyond loopback, which needs TLS, and "
-                      "this version has none yet: %s", t->host, advice);
+                      "this version has none yet: %s",
+                      t->host, advice);
 }

@@ -44,7 +44,7 @@ int assay_target_check_loopback(const struct assay_target *t,
 
 /* Splits like a shell's words: blanks, '…', "…" and backslash; no variables,
  * no globs. The array ends with NULL. */
-int assay_split_words(struct assay_arena *arena, const char *text,
-                      char ***argv, struct assay_err *err) ASSAY_MUST_CHECK;
+int assay_split_words(struct assay_arena *arena, const char *text, char ***argv,
+                      struct assay_err *err) ASSAY_MUST_CHECK;
 
 #endif
