@@ -13,20 +13,22 @@ if cmp -s "$here/requirements.txt" "$stamp" && [ -x "$venv/bin/python" ]; then
     echo "$venv/bin/python"
     exit 0
 fi
+# A name on the path need not run (version managers leave such shims).
+python=
 for p in python3.13 python3.12 python3.11 python3; do
-    command -v "$p" >/dev/null 2>&1 && break
+    if "$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+        2>/dev/null; then
+        python=$p
+        break
+    fi
 done
-if ! command -v "$p" >/dev/null 2>&1; then
-    echo "no Python 3 here" >&2
-    exit 77
-fi
-if ! "$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-    echo "$p is older than 3.11" >&2
+if [ -z "$python" ]; then
+    echo "no Python 3.11 or later here" >&2
     exit 77
 fi
 mkdir -p "$(dirname "$venv")"
-if ! "$p" -m venv --clear "$venv" >&2; then
-    echo "$p cannot make a virtual environment (python3-venv?)" >&2
+if ! "$python" -m venv --clear "$venv" >&2; then
+    echo "$python cannot make a virtual environment (python3-venv?)" >&2
     exit 77
 fi
 if ! timeout 600 "$venv/bin/python" -m pip install --quiet \
