@@ -71,6 +71,9 @@ void assay_agent_stop(struct assay_agent *a)
     }
     for (int i = 0; a->has_signals && i < 3; i++)
         uv_close((uv_handle_t *)&a->signals[i], NULL);
+    /* Closing is short; a second signal must not turn its 0 into a death. */
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
 }
 
 static void stop(void *self)

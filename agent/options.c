@@ -41,7 +41,8 @@ static int parse_memory(const char *text, uint64_t *out, struct assay_err *err)
     return 0;
 }
 
-static int check_board_id(const char *id, struct assay_err *err)
+static int check_board_id(const char *from, const char *id,
+                          struct assay_err *err)
 {
     size_t n = strlen(id);
 
@@ -51,9 +52,9 @@ static int check_board_id(const char *id, struct assay_err *err)
     }
     if (n == 0 || n > 64)
         return assay_fail(err, ASSAY_EUSAGE,
-                          "--board-id '%s': 1 to 64 of letters, digits, '.', "
-                          "'_' and '-' expected",
-                          id);
+                          "%s '%s': 1 to 64 of letters, digits, '.', '_' and "
+                          "'-' expected",
+                          from, id);
     return 0;
 }
 
@@ -72,7 +73,7 @@ static int take(struct assay_agent_options *o, const char *name,
         return parse_memory(value, &o->memory, err);
     else if (strcmp(name, "board-id") == 0) {
         o->board_id = value;
-        return check_board_id(value, err);
+        return check_board_id("--board-id", value, err);
     } else if (strcmp(name, "cpumask") == 0) {
         if (assay_cpu_parse_mask(value, &o->cpumask) < 0)
             return assay_fail(err, ASSAY_EUSAGE,
@@ -137,6 +138,14 @@ int assay_agent_options_parse(struct assay_agent_options *out, int argc,
         return assay_fail(err, ASSAY_EUSAGE, "unexpected argument '%s'",
                           argv[optind]);
     rc = check_together(&o, err);
+    if (rc == 0 && o.board_id == NULL) {
+        const char *id = getenv("ASSAYD_BOARD_ID");
+
+        if (id != NULL && *id != '\0') {
+            o.board_id = id;
+            rc = check_board_id("ASSAYD_BOARD_ID", id, err);
+        }
+    }
     if (rc == 0)
         *out = o;
     return rc;
@@ -157,6 +166,7 @@ void assay_agent_options_help(FILE *to)
     }
     fputs("\nOnce ready it prints 'assayd listening on ADDRESS'; --stdio "
           "prints nothing but frames.\n"
+          "ASSAYD_BOARD_ID in the environment stands for --board-id.\n"
           "Exit status: 0 ended by SIGTERM, SIGINT or the end of stdin; "
           "2 bad option or refused start.\n",
           to);

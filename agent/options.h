@@ -12,9 +12,10 @@
 #include "lib/core/err.h"
 
 struct assay_agent_options {
-    const char *listen; /* NULL with --stdio; strings borrowed from argv */
+    const char *
+        listen; /* NULL with --stdio; strings borrowed from argv or environment */
     bool stdio;
-    const char *board_id; /* NULL: the host's name */
+    const char *board_id; /* option, else ASSAYD_BOARD_ID; NULL: host name */
     uint32_t cpumask;
     uint64_t memory;
     enum assay_log_level log_level;

@@ -48,7 +48,7 @@ static const struct {
     [ASSAY_SESSION_LEASED] = {"leased", 0},
     [ASSAY_SESSION_LOADED] = {"loaded", 0},
     [ASSAY_SESSION_RUNNING] = {"running", 0},
-    [ASSAY_SESSION_CLOSING] = {"closing", 2000},
+    [ASSAY_SESSION_CLOSING] = {"closing", 5000},
     [ASSAY_SESSION_GONE] = {"gone", 0},
 };
 
@@ -351,7 +351,13 @@ static void stream_over(void *self, bool fatal)
     struct assay_session *s = self;
 
     if (fatal) {
-        assay_session_end(s); /* its connection is stuck: no farewell */
+        /* Its last words wait behind what it does not take: it has until the
+         * deadline of this state. The stream lives as long as that. */
+        if (s->state >= ASSAY_SESSION_CLOSING)
+            return;
+        release_lease(s);
+        assay_session_enter(s, ASSAY_SESSION_CLOSING);
+        assay_conn_shutdown(s->conn);
         return;
     }
     s->stream = NULL;

@@ -211,6 +211,7 @@ static void fill_error(const struct assay_stream *s, struct assay_err *err,
     }
     e->code = err->code;
     e->text = err->text;
+    e->fatal = s->reason == ASSAY_ECLIENT_STALLED;
 }
 
 static void send_end(struct assay_stream *s)
@@ -279,7 +280,7 @@ static void finish(struct assay_stream *s)
         return;
     if (fatal) {
         s->events.over(s->events.self, true);
-        return; /* the session closes its connection, then abandons us */
+        return; /* the session closes its connection and abandons us */
     }
     close_handles(s);
     s->events.over(s->events.self, false);

@@ -25,9 +25,9 @@ struct assay_stream_events {
      * nothing was taken. */
     int (*send)(void *self, const struct assay_msg *m, const uint8_t *payload,
                 void *arg);
-    /* The run is over and its RUN_END was sent; fatal: the client took
-     * nothing in time and the session has to end. The stream is freed when
-     * this returns. */
+    /* The run is over and its RUN_END was sent: the stream frees itself.
+     * fatal: the client took nothing in time, the session has to end and to
+     * abandon the stream; may be told again. */
     void (*over)(void *self, bool fatal);
     void *self;
 };

@@ -59,9 +59,12 @@ static int begin(void *self, const struct assay_layer_info *info)
                                .total = info->bytes};
 
     snprintf(rec.text, sizeof(rec.text), "%s", info->kernel);
-    assay_ring_write(&c->out, &rec, NULL);
+    /* The page first: who dies after the record is told died in the layer. */
     memcpy(s->kernel, rec.text, sizeof(s->kernel));
     atomic_store(&s->layer, info->layer);
+    atomic_store(&s->spent_us, 0);
+    set_status(c, ASSAY_WORKER_COMPUTING);
+    assay_ring_write(&c->out, &rec, NULL);
     atomic_store(&s->spent_us, 0);
     set_status(c, ASSAY_WORKER_COMPUTING);
     return 0;
