@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu.h"

@@ -33,7 +33,7 @@ show() {
 
 mkfifo "$work/ready"
 "$QEMU" -cpu "$CPU" "$BUILD/aarch64/assayd" --listen 127.0.0.1:0 \
-    --board-id demo >"$work/ready" &
+    --board-id "demo-$$" >"$work/ready" &
 agent=$!
 exec 3<>"$work/ready"
 read -r -t 20 line <&3 || die "the agent did not become ready in 20 s"

@@ -23,7 +23,9 @@ for pattern in "$@"; do
         scripts=$((scripts + 1))
         limit=$(sed -n 's/^# timeout: //p' "$script")
         begun=$SECONDS
-        timeout -k 15 "${limit:-120}" bash "$script" >"$log" 2>&1 </dev/null
+        # A board of its own: a lease elsewhere on this machine is not seen.
+        ASSAYD_BOARD_ID=$name-$$ \
+            timeout -k 15 "${limit:-120}" bash "$script" >"$log" 2>&1 </dev/null
         rc=$?
         line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' \
             "$log" | tail -n 1)
