@@ -7,7 +7,8 @@
 unset MAKEFLAGS MFLAGS
 run make -s --no-print-directory -C "$ROOT" BUILD="$BUILD" dist
 expect_rc 0 "make dist"
-agent=$(sed -n 1p "$work/out") tarball=$(sed -n 2p "$work/out")
+agent=$(grep "/assayd-.*-aarch64$" "$work/out")
+tarball=$(grep "/assay-.*\.tar\.gz$" "$work/out")
 run "$QEMU" -cpu cortex-a53 "$agent" --version
 expect_rc 0 "the agent runs without any library"
 expect "the agent has no interpreter" bash -c \
