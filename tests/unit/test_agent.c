@@ -462,8 +462,10 @@ static void test_big_results(void **state)
     big_run(f, 0, &err);
     assert_int_equal(f->seen.n_layers, 2);
     assert_true(f->seen.equal);
-    /* The input and the plan, but not two outputs of 24 MiB. */
+#ifndef __SANITIZE_ADDRESS__ /* it keeps freed memory for a while */
+    /* The input and the ring, but not two outputs of 24 MiB. */
     assert_true(f->seen.most_resident < (uint64_t)BIG + (40u << 20));
+#endif
     teardown(f);
 }
 

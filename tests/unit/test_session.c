@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The transition table of a session, written out a second time: what each
+ * state takes. Everything else ends the connection.
+ *
+ * links: agent/agent.c agent/blobs.c agent/lease.c agent/loaded.c agent/log.c
+ * links: agent/relay.c agent/ring.c agent/session.c agent/session_blobs.c
+ * links: agent/session_lease.c agent/stream.c agent/sysinfo.c agent/worker.c
+ * links: lib/net/ proto/ gen/proto/assay.pb-c.c
+ * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "agent/blobs.h"
+#include "agent/session.h"
+#include "agent/sysinfo.h"
+#include "lib/core/buf.h"
+
+/* States in their order: hello ready leased loaded running closing gone. */
+static const struct {
+    enum assay_msg_type type;
+    const char *states;
+} allowed[] = {
+    {ASSAY_MSG_HELLO, "1000000"},         {ASSAY_MSG_LEASE_ACQUIRE, "0100000"},
+    {ASSAY_MSG_LEASE_RELEASE, "0011000"}, {ASSAY_MSG_BLOB_QUERY, "0011000"},
+    {ASSAY_MSG_BLOB_PUT, "0011000"},      {ASSAY_MSG_SLICE_LOAD, "0011000"},
+    {ASSAY_MSG_RUN_TENSOR, "0001000"},    {ASSAY_MSG_RUN_START, "0001000"},
+    {ASSAY_MSG_CREDIT, "0001100"},        {ASSAY_MSG_CANCEL, "0001100"},
+    {ASSAY_MSG_PING, "0111100"},          {ASSAY_MSG_STATUS, "0111100"},
+};
+
+static void test_table(void **state)
+{
+    static const enum assay_msg_type all[] = {
+#define ASSAY_MESSAGE(name, number, sender) ASSAY_MSG_##name,
+#include "proto/messages.def"
+#undef ASSAY_MESSAGE
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const char *want = "0000000";
+
+        for (size_t k = 0; k < sizeof(allowed) / sizeof(allowed[0]); k++) {
+            if (allowed[k].type == all[i])
+                want = allowed[k].states;
+        }
+        for (int s = 0; s < ASSAY_SESSION_STATES; s++) {
+            if (assay_session_allows((enum assay_session_state)s, all[i]) !=
+                (want[s] == '1'))
+                fail_msg("%s in state '%s'", assay_msg_name(all[i]),
+                         assay_session_state_name((enum assay_session_state)s));
+        }
+    }
+}
+
+static void *bytes(size_t n)
+{
+    return assay_calloc(n, 1);
+}
+
+static void put(struct assay_blobs *b, uint8_t id, size_t n)
+{
+    uint8_t sha[32] = {id};
+    struct assay_err err = {0};
+
+    assert_int_equal(assay_budget_take(b, n, "constant", &err), 0);
+    assert_int_equal(assay_blobs_put(b, sha, bytes(n), n, &err), 0);
+}
+
+static bool has(struct assay_blobs *b, uint8_t id)
+{
+    uint8_t sha[32] = {id};
+    size_t n;
+
+    return assay_blobs_find(b, sha, &n) != NULL;
+}
+
+static void test_blobs(void **state)
+{
+    struct assay_blobs *b = assay_blobs_new(1000);
+    uint8_t one[32] = {1};
+    struct assay_err err = {0};
+
+    (void)state;
+    put(b, 1, 400);
+    put(b, 2, 300);
+    put(b, 3, 300);
+    assert_int_equal(assay_budget_used(b), 1000);
+    assert_int_equal(assay_budget_free(b), 1000);
+    assert_true(has(b, 2)); /* now 1 is the oldest, but it is in use */
+    assay_blobs_pin(b, one, 1);
+    assert_int_equal(assay_budget_free(b), 600);
+    put(b, 4, 250);
+    assert_true(has(b, 1) && has(b, 2) && has(b, 4));
+    assert_false(has(b, 3));
+    put(b, 4, 50); /* the same again: nothing is kept twice */
+    assert_int_equal(assay_budget_used(b), 950);
+    assert_int_equal(assay_budget_take(b, 601, "plan", &err), ASSAY_EMEMORY);
+    assert_string_equal(err.text,
+                        "plan of 601 bytes exceeds the agent's memory budget: "
+                        "400 of 1000 bytes are in use (assayd --memory raises "
+                        "it)");
+    assert_int_equal(assay_budget_take(b, 600, "plan", &err), 0);
+    assert_int_equal(assay_blobs_count(b), 1);
+    assay_budget_give(b, 600);
+    assay_blobs_pin(b, one, -1);
+    assert_int_equal(assay_budget_free(b), 1000);
+    assay_blobs_free(b);
+}
+
+static void test_features(void **state)
+{
+    char out[256];
+
+    (void)state;
+    /* Cortex-A53, A76 and A78AE as Linux tells them. */
+    assay_sysinfo_features(0xff, 0, out, sizeof(out));
+    assert_string_equal(out, "fp asimd");
+    assay_sysinfo_features(0x10ffff, 0, out, sizeof(out));
+    assert_string_equal(out, "fp asimd fphp asimdhp asimdrdm asimddp");
+    assay_sysinfo_features(3, UINT64_C(1) << 13, out, sizeof(out));
+    assert_string_equal(out, "fp asimd i8mm");
+    assay_sysinfo_features(UINT64_MAX, UINT64_MAX, out, 12);
+    assert_string_equal(out, "fp asimd");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_blobs),
+        cmocka_unit_test(test_features),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
