@@ -14,6 +14,8 @@ struct assay_prepared {
     struct assay_slice *slice;
     const char *numerics;
     struct assay_model_note note;
+    struct assay_npz reference; /* while a model is read, if it asks */
+    bool reference_read;
     bool quiet;
 };
 

@@ -17,6 +17,10 @@ struct assay_model_note {
     void *self;
     /* A remark for the user (stderr): ignored array, skipped node, ... */
     void (*note)(void *self, const char *text);
+    /* What the reference says of a tensor that the model file gives no shape:
+     * the source's dims and a dtype, or false. May be NULL. */
+    bool (*shape)(void *self, const char *tensor, uint32_t *rank,
+                  int64_t dims[ASSAY_MAX_RANK], enum assay_dtype *dtype);
 };
 
 struct assay_model_reader {
@@ -31,7 +35,7 @@ struct assay_model_reader {
 /* Reads the file, picks the reader, checks the size cap, fills model_name,
  * model_format and model_sha256. No programs yet. */
 int assay_model_open(struct assay_slice **out, const char *path,
-                     const struct assay_model_note *note,
-                     struct assay_err *err) ASSAY_MUST_CHECK;
+                     const struct assay_model_note *note, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 
 #endif

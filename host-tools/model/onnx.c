@@ -12,23 +12,24 @@ static const struct {
     enum assay_combine combine;
     uint32_t n_in;
 } literal[] = {
-    { "Conv", ASSAY_ONNX_CONV, 0, 2 },
-    { "Gemm", ASSAY_ONNX_GEMM, 0, 2 },
-    { "MatMul", ASSAY_ONNX_GEMM, 0, 2 },
-    { "Add", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FADD, 2 },
-    { "Sub", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FSUB, 2 },
-    { "Mul", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FMUL, 2 },
-    { "Div", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FDIV, 2 },
-    { "MaxPool", ASSAY_ONNX_MAX_POOL, 0, 1 },
-    { "AveragePool", ASSAY_ONNX_AVG_POOL, 0, 1 },
-    { "GlobalAveragePool", ASSAY_ONNX_GLOBAL_AVG_POOL, 0, 1 },
-    { "Softmax", ASSAY_ONNX_SOFTMAX, 0, 1 },
-    { "Flatten", ASSAY_ONNX_RESHAPE, 0, 1 },
-    { "Reshape", ASSAY_ONNX_RESHAPE, 0, 1 },
-    { "Squeeze", ASSAY_ONNX_RESHAPE, 0, 1 },
-    { "Unsqueeze", ASSAY_ONNX_RESHAPE, 0, 1 },
-    { "Identity", ASSAY_ONNX_RESHAPE, 0, 1 },
-    { "Dropout", ASSAY_ONNX_RESHAPE, 0, 1 },
+    {"Conv", ASSAY_ONNX_CONV, 0, 2},
+    {"Gemm", ASSAY_ONNX_GEMM, 0, 2},
+    {"MatMul", ASSAY_ONNX_GEMM, 0, 2},
+    {"Add", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FADD, 2},
+    {"Sub", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FSUB, 2},
+    {"Mul", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FMUL, 2},
+    {"Div", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FDIV, 2},
+    {"MaxPool", ASSAY_ONNX_MAX_POOL, 0, 1},
+    {"AveragePool", ASSAY_ONNX_AVG_POOL, 0, 1},
+    {"GlobalAveragePool", ASSAY_ONNX_GLOBAL_AVG_POOL, 0, 1},
+    {"Softmax", ASSAY_ONNX_SOFTMAX, 0, 1},
+    {"Flatten", ASSAY_ONNX_RESHAPE, 0, 1},
+    {"Reshape", ASSAY_ONNX_RESHAPE, 0, 1},
+    {"Squeeze", ASSAY_ONNX_RESHAPE, 0, 1},
+    {"Unsqueeze", ASSAY_ONNX_RESHAPE, 0, 1},
+    {"Identity", ASSAY_ONNX_RESHAPE, 0, 1},
+    {"Dropout", ASSAY_ONNX_RESHAPE, 0, 1},
+    {"Transpose", ASSAY_ONNX_TRANSPOSE, 0, 1},
 };
 
 /* QuantizeLinear and DequantizeLinear that no group took. */
@@ -43,7 +44,8 @@ static int decode_qdq(struct assay_onnx_import *im,
     if (n->n_in < 2 || n->n_out != 1)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "%u inputs and %u outputs, expected 2 or 3 "
-                               "and 1", n->n_in, n->n_out);
+                               "and 1",
+                               n->n_in, n->n_out);
     op->kind = ASSAY_ONNX_UNARY;
     op->n_in = 1;
     op->in[0].value = n->in[0];
@@ -120,18 +122,19 @@ int assay_onnx_decode(struct assay_onnx_import *im,
         op->in[i].value = n->in[i];
     }
     if (!rc && !op->n_in)
-        op->n_in = n->n_in < ASSAY_MAX_LAYER_INPUTS ? n->n_in
-                                                    : ASSAY_MAX_LAYER_INPUTS;
+        op->n_in =
+            n->n_in < ASSAY_MAX_LAYER_INPUTS ? n->n_in : ASSAY_MAX_LAYER_INPUTS;
     return rc;
 }
 
 static int emit_unknown(struct assay_onnx_import *im,
                         struct assay_onnx_operation *op)
 {
-    return assay_onnx_skip(im, "operator '%.100s' of domain '%.100s' is not "
-                           "known", op->node->op,
-                           op->node->domain[0] ? op->node->domain
-                                               : "ai.onnx");
+    return assay_onnx_skip(im,
+                           "operator '%.100s' of domain '%.100s' is not "
+                           "known",
+                           op->node->op,
+                           op->node->domain[0] ? op->node->domain : "ai.onnx");
 }
 
 static assay_onnx_emit_fn *const emitters[] = {
@@ -144,6 +147,7 @@ static assay_onnx_emit_fn *const emitters[] = {
     [ASSAY_ONNX_GLOBAL_AVG_POOL] = assay_onnx_emit_global_avg_pool,
     [ASSAY_ONNX_CONCAT] = assay_onnx_emit_concat,
     [ASSAY_ONNX_RESHAPE] = assay_onnx_emit_reshape,
+    [ASSAY_ONNX_TRANSPOSE] = assay_onnx_emit_transpose,
     [ASSAY_ONNX_SOFTMAX] = assay_onnx_emit_softmax,
     [ASSAY_ONNX_UNKNOWN] = emit_unknown,
 };
@@ -237,16 +241,18 @@ static int import_input(struct assay_onnx_import *im, uint32_t value)
     if (!dtype)
         return assay_fail(im->err, ASSAY_EUNSUPPORTED,
                           "%s: graph input '%s' has type %d, expected float32 "
-                          "or an integer of 8 to 64 bits", im->g->file,
-                          v->name, v->info_type);
+                          "or an integer of 8 to 64 bits",
+                          im->g->file, v->name, v->info_type);
     im->out_rank = v->info_rank;
     for (uint32_t i = 0; i < v->info_rank; i++) {
         int64_t d = v->info_dims[i];
 
         if (!d && i == 0) {
             d = 1;
-            assay_onnx_note(im, "%s: graph input '%s' has no fixed batch: 1 "
-                            "is taken", im->g->file, v->name);
+            assay_onnx_note(im,
+                            "%s: graph input '%s' has no fixed batch: 1 "
+                            "is taken",
+                            im->g->file, v->name);
         }
         if (d < 1 || d > INT32_MAX)
             return assay_fail(im->err, ASSAY_EUNSUPPORTED,
@@ -306,8 +312,8 @@ static int open_onnx(struct assay_slice **out, const uint8_t *data, size_t n,
                      const char *file, const struct assay_model_note *note,
                      struct assay_err *err)
 {
-    struct assay_onnx_graph g = { 0 };
-    struct assay_onnx_import im = { .g = &g, .note = note, .err = err };
+    struct assay_onnx_graph g = {0};
+    struct assay_onnx_import im = {.g = &g, .note = note, .err = err};
     int rc = assay_onnx_parse(&g, data, n, file, note, err);
 
     if (rc)

@@ -12,14 +12,15 @@ static bool is_weight(const struct assay_onnx_const *k, uint32_t rank)
 
 /* x and w of a layer that multiplies and accumulates. */
 static int operands(struct assay_onnx_import *im,
-                    struct assay_onnx_operation *op, uint32_t rank,
-                    uint32_t *x, const struct assay_onnx_const **w)
+                    struct assay_onnx_operation *op, uint32_t rank, uint32_t *x,
+                    const struct assay_onnx_const **w)
 {
     const struct assay_tensor *t;
     int rc;
 
     if (!op->integer)
-        return assay_onnx_skip(im, "'%s' in floating point is not run: its "
+        return assay_onnx_skip(im,
+                               "'%s' in floating point is not run: its "
                                "operands or its output are not quantized",
                                op->node->op);
     rc = assay_onnx_activation(im, &op->in[0], x);
@@ -29,19 +30,21 @@ static int operands(struct assay_onnx_import *im,
     if (t->rank != rank)
         return assay_onnx_skip(im, "'%s' on an input of rank %u, expected %u",
                                op->node->op, t->rank, rank);
-    if (t->dtype != ASSAY_S8 && t->dtype != ASSAY_U8 &&
-        t->dtype != ASSAY_S16)
+    if (t->dtype != ASSAY_S8 && t->dtype != ASSAY_U8 && t->dtype != ASSAY_S16)
         return assay_onnx_skip(im, "'%s' on %s input", op->node->op,
                                assay_dtype_name(t->dtype));
-    *w = op->in[1].value == ASSAY_ONNX_NONE
-             ? NULL
-             : im->g->values[op->in[1].value].k;
+    *w = op->in[1].value == ASSAY_ONNX_NONE ? NULL
+                                            : im->g->values[op->in[1].value].k;
     if (!is_weight(*w, rank))
-        return assay_onnx_skip(im, "the weights of '%s' are not an 8-bit "
-                               "constant of rank %u", op->node->op, rank);
+        return assay_onnx_skip(im,
+                               "the weights of '%s' are not an 8-bit "
+                               "constant of rank %u",
+                               op->node->op, rank);
     if (t->quant.n != 1)
-        return assay_onnx_skip(im, "the input of '%s' has a scale for each "
-                               "channel", op->node->op);
+        return assay_onnx_skip(im,
+                               "the input of '%s' has a scale for each "
+                               "channel",
+                               op->node->op);
     return 0;
 }
 
@@ -80,14 +83,16 @@ static int bias_of(struct assay_onnx_import *im,
 }
 
 /* Weights, bias, output and the layer itself. */
-static int finish(struct assay_onnx_import *im,
-                  struct assay_onnx_operation *op, enum assay_op kind,
-                  uint32_t x, const struct assay_onnx_const *w,
+static int finish(struct assay_onnx_import *im, struct assay_onnx_operation *op,
+                  enum assay_op kind, uint32_t x,
+                  const struct assay_onnx_const *w,
                   const struct assay_quant *wq, const int32_t *bias,
                   struct assay_layer **layer)
 {
     const struct assay_onnx_value *v = im->g->values;
-    uint32_t in[3] = { x }, n_in = 2, out;
+    uint32_t in[3] = {x}, n_in = 2, out;
+    /* QGemm without an output scale gives floats. */
+    enum assay_dtype dtype = op->out_dtype ? op->out_dtype : ASSAY_F32;
     int rc = assay_onnx_new_constant(im, v[op->in[1].value].name, w, w->rank,
                                      wq, "OHWI", &in[1]);
 
@@ -97,8 +102,7 @@ static int finish(struct assay_onnx_import *im,
         n_in = 3;
     }
     if (!rc)
-        rc = assay_onnx_new_tensor(im, op->out, op->out_dtype, &op->out_q,
-                                   &out);
+        rc = assay_onnx_new_tensor(im, op->out, dtype, &op->out_q, &out);
     if (!rc)
         rc = assay_onnx_new_layer(im, op->node, kind, n_in, in, out, layer);
     if (!rc)
@@ -113,8 +117,8 @@ static int check_scales(struct assay_onnx_import *im,
     if (q->n > 1 && (q->axis != 0 || (int64_t)q->n != n))
         return assay_onnx_fail(im, op->node, ASSAY_EFORMAT,
                                "weight scale: %u elements along axis %d, "
-                               "expected %lld along axis 0", q->n, q->axis,
-                               (long long)n);
+                               "expected %lld along axis 0",
+                               q->n, q->axis, (long long)n);
     return 0;
 }
 
@@ -130,8 +134,7 @@ int assay_onnx_emit_conv(struct assay_onnx_import *im,
     int rc = operands(im, op, 4, &x, &w);
 
     if (!rc)
-        rc = assay_onnx_attr_int(im->g, op->node, "group", 1, &groups,
-                                 im->err);
+        rc = assay_onnx_attr_int(im->g, op->node, "group", 1, &groups, im->err);
     if (rc)
         return rc;
     assay_tensor_source_dims(&im->s->tensors[x], src);
@@ -139,9 +142,9 @@ int assay_onnx_emit_conv(struct assay_onnx_import *im,
         src[1] / groups != w->dims[1])
         return assay_onnx_fail(im, op->node, ASSAY_EFORMAT,
                                "group %lld does not fit %lld input channels "
-                               "and weights of %lldx%lld", (long long)groups,
-                               (long long)src[1], (long long)w->dims[0],
-                               (long long)w->dims[1]);
+                               "and weights of %lldx%lld",
+                               (long long)groups, (long long)src[1],
+                               (long long)w->dims[0], (long long)w->dims[1]);
     rc = assay_onnx_window(im, op->node, src + 2, w->dims + 2, &win);
     if (rc)
         return rc;
@@ -207,21 +210,21 @@ static int check_gemm(struct assay_onnx_import *im,
 {
     int64_t trans_a;
     float alpha, beta;
-    int rc = assay_onnx_attr_int(im->g, op->node, "transA", 0, &trans_a,
-                                 im->err);
+    int rc =
+        assay_onnx_attr_int(im->g, op->node, "transA", 0, &trans_a, im->err);
 
     if (!rc)
-        rc = assay_onnx_attr_float(im->g, op->node, "alpha", 1, &alpha,
-                                   im->err);
+        rc =
+            assay_onnx_attr_float(im->g, op->node, "alpha", 1, &alpha, im->err);
     if (!rc)
-        rc = assay_onnx_attr_float(im->g, op->node, "beta", 1, &beta,
-                                   im->err);
+        rc = assay_onnx_attr_float(im->g, op->node, "beta", 1, &beta, im->err);
     if (rc)
         return rc;
     if (trans_a || alpha != 1 || beta != 1)
-        return assay_onnx_skip(im, "'%s' with transA %lld, alpha %g, beta %g, "
-                               "expected 0, 1, 1", op->node->op,
-                               (long long)trans_a, (double)alpha,
+        return assay_onnx_skip(im,
+                               "'%s' with transA %lld, alpha %g, beta %g, "
+                               "expected 0, 1, 1",
+                               op->node->op, (long long)trans_a, (double)alpha,
                                (double)beta);
     return 0;
 }
@@ -240,8 +243,6 @@ int assay_onnx_emit_gemm(struct assay_onnx_import *im,
 
     if (!rc)
         rc = check_gemm(im, op);
-    if (!rc && op->integer && !op->out_dtype)
-        rc = assay_onnx_skip(im, "'%s' with a float output", op->node->op);
     if (!rc)
         rc = to_nk(im, op->trans_b, w, &q, &nk);
     if (rc)
@@ -263,8 +264,12 @@ int assay_onnx_emit_gemm(struct assay_onnx_import *im,
         rc = finish(im, op, ASSAY_OP_GEMM, x, &nk, &q, bias, &l);
     if (!rc)
         l->p.conv2d = (struct assay_conv2d_params){
-            .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
-            .groups = 1, .has_bias = bias != NULL,
+            .stride_h = 1,
+            .stride_w = 1,
+            .dilation_h = 1,
+            .dilation_w = 1,
+            .groups = 1,
+            .has_bias = bias != NULL,
         };
     return rc;
 }

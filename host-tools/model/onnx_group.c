@@ -10,8 +10,8 @@
 
 #include "host-tools/model/onnx_import.h"
 
-static const struct assay_onnx_node *
-producer(const struct assay_onnx_import *im, uint32_t value)
+static const struct assay_onnx_node *producer(
+    const struct assay_onnx_import *im, uint32_t value)
 {
     uint32_t p;
 
@@ -52,8 +52,8 @@ static int dequantized(struct assay_onnx_import *im, uint32_t value,
 }
 
 /* The one reader of a node's only output, if nobody else sees it. */
-static const struct assay_onnx_node *
-only_reader(const struct assay_onnx_import *im, const struct assay_onnx_node *n)
+static const struct assay_onnx_node *only_reader(
+    const struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
     const struct assay_onnx_value *v;
 
@@ -140,20 +140,21 @@ static const struct {
     enum assay_onnx_kind kind;
     enum assay_combine combine;
 } heads[] = {
-    { "Conv", ASSAY_ONNX_CONV, 0 },
-    { "Gemm", ASSAY_ONNX_GEMM, 0 },
-    { "MatMul", ASSAY_ONNX_GEMM, 0 },
-    { "Add", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FADD },
-    { "Mul", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FMUL },
-    { "AveragePool", ASSAY_ONNX_AVG_POOL, 0 },
-    { "GlobalAveragePool", ASSAY_ONNX_GLOBAL_AVG_POOL, 0 },
-    { "Concat", ASSAY_ONNX_CONCAT, 0 },
-    { "Softmax", ASSAY_ONNX_SOFTMAX, 0 },
-    { "Flatten", ASSAY_ONNX_RESHAPE, 0 },
-    { "Reshape", ASSAY_ONNX_RESHAPE, 0 },
-    { "Squeeze", ASSAY_ONNX_RESHAPE, 0 },
-    { "Unsqueeze", ASSAY_ONNX_RESHAPE, 0 },
-    { "Identity", ASSAY_ONNX_RESHAPE, 0 },
+    {"Conv", ASSAY_ONNX_CONV, 0},
+    {"Gemm", ASSAY_ONNX_GEMM, 0},
+    {"MatMul", ASSAY_ONNX_GEMM, 0},
+    {"Add", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FADD},
+    {"Mul", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FMUL},
+    {"AveragePool", ASSAY_ONNX_AVG_POOL, 0},
+    {"GlobalAveragePool", ASSAY_ONNX_GLOBAL_AVG_POOL, 0},
+    {"Concat", ASSAY_ONNX_CONCAT, 0},
+    {"Softmax", ASSAY_ONNX_SOFTMAX, 0},
+    {"Flatten", ASSAY_ONNX_RESHAPE, 0},
+    {"Reshape", ASSAY_ONNX_RESHAPE, 0},
+    {"Squeeze", ASSAY_ONNX_RESHAPE, 0},
+    {"Unsqueeze", ASSAY_ONNX_RESHAPE, 0},
+    {"Identity", ASSAY_ONNX_RESHAPE, 0},
+    {"Transpose", ASSAY_ONNX_TRANSPOSE, 0},
 };
 
 static int plain_head(struct assay_onnx_import *im,
@@ -168,14 +169,10 @@ static int plain_head(struct assay_onnx_import *im,
         op->combine = heads[i].combine;
         switch (op->kind) {
         case ASSAY_ONNX_CONV:
-        case ASSAY_ONNX_GEMM:
-            return product_operands(im, n, op, ok);
-        case ASSAY_ONNX_BINARY:
-            return all_dequantized(im, n, 2, op, ok);
-        case ASSAY_ONNX_CONCAT:
-            return all_dequantized(im, n, n->n_in, op, ok);
-        default:
-            return all_dequantized(im, n, 1, op, ok);
+        case ASSAY_ONNX_GEMM: return product_operands(im, n, op, ok);
+        case ASSAY_ONNX_BINARY: return all_dequantized(im, n, 2, op, ok);
+        case ASSAY_ONNX_CONCAT: return all_dequantized(im, n, n->n_in, op, ok);
+        default: return all_dequantized(im, n, 1, op, ok);
         }
     }
     return 0;
@@ -188,7 +185,8 @@ static bool monotone(const struct assay_program *p)
         uint32_t bits = (uint32_t)p->steps[i].a[0];
 
         if ((p->steps[i].kind == ASSAY_STEP_FMUL ||
-             p->steps[i].kind == ASSAY_STEP_FDIV) && bits >> 31)
+             p->steps[i].kind == ASSAY_STEP_FDIV) &&
+            bits >> 31)
             return false;
     }
     return true;
@@ -229,8 +227,7 @@ static int chain(struct assay_onnx_import *im, const struct assay_onnx_node *n,
         first = false;
         *last = n;
     }
-    if (!*last || !is_qdq(n, "QuantizeLinear") ||
-        n->in[0] != (*last)->out[0])
+    if (!*last || !is_qdq(n, "QuantizeLinear") || n->in[0] != (*last)->out[0])
         return 0;
     if (pool)
         op->kind = ASSAY_ONNX_MAX_POOL;
@@ -260,6 +257,71 @@ static int quantized_output(struct assay_onnx_import *im,
     return rc;
 }
 
+/* Does this Relu or Clip change nothing that the QuantizeLinear behind it
+ * does not change anyway? onnxruntime leaves such a node out. */
+static int is_redundant(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n,
+                        const struct assay_quant *q, enum assay_dtype dtype,
+                        bool *yes)
+{
+    struct assay_program steps = {0};
+    uint32_t data;
+    int64_t lo, hi;
+    bool known;
+    int rc;
+
+    *yes = false;
+    if (!assay_onnx_is(n, "", "Relu") && !assay_onnx_is(n, "", "Clip"))
+        return 0;
+    rc = assay_onnx_unary_steps(im, n, &steps, &data, &known);
+    if (rc || !known)
+        return rc == ASSAY_ONNX_SKIP ? 0 : rc;
+    assay_dtype_range(dtype, &lo, &hi);
+    *yes = q->n == 1;
+    for (uint32_t i = 0; *yes && i < steps.n_steps; i++) {
+        const struct assay_step *s = &steps.steps[i];
+        uint32_t bits[2] = {(uint32_t)s->a[0], s->b ? (uint32_t)s->b[0] : 0};
+        float from, to;
+
+        memcpy(&from, &bits[0], sizeof(from));
+        memcpy(&to, &bits[1], sizeof(to));
+        *yes = s->kind == ASSAY_STEP_FCLAMP &&
+               from <= (float)(lo - q->zero_point[0]) * q->scale[0] &&
+               to >= (float)(hi - q->zero_point[0]) * q->scale[0];
+    }
+    return 0;
+}
+
+/* Moves *last over redundant nodes between it and a QuantizeLinear. */
+static int absorb_redundant(struct assay_onnx_import *im,
+                            const struct assay_onnx_node **last)
+{
+    const struct assay_onnx_node *end = *last, *n;
+    struct assay_quant q;
+    enum assay_dtype dtype;
+    bool yes = true;
+    int rc;
+
+    for (n = only_reader(im, end);
+         n && (assay_onnx_is(n, "", "Relu") || assay_onnx_is(n, "", "Clip"));
+         n = only_reader(im, end)) {
+        if (assay_onnx_input(n, 0) != end->out[0])
+            return 0;
+        end = n;
+    }
+    if (end == *last || !is_qdq(n, "QuantizeLinear") || n->in[0] != end->out[0])
+        return 0;
+    rc = assay_onnx_quant(im, n, n->in[1], assay_onnx_input(n, 2), 1, &q,
+                          &dtype);
+    for (n = *last; !rc && yes && n != end;) {
+        n = only_reader(im, n);
+        rc = is_redundant(im, n, &q, dtype, &yes);
+    }
+    if (!rc && yes)
+        *last = end;
+    return rc;
+}
+
 static int find_group(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n,
                       struct assay_onnx_operation *op,
@@ -275,6 +337,8 @@ static int find_group(struct assay_onnx_import *im,
     op->shape_from = ASSAY_ONNX_NONE;
     *last = n;
     rc = plain_head(im, n, op, ok);
+    if (!rc && *ok)
+        rc = absorb_redundant(im, last);
     if (!rc && !*ok) {
         memset(&op->in, 0, sizeof(op->in));
         rc = chain(im, n, op, last, &data, ok);
@@ -283,12 +347,12 @@ static int find_group(struct assay_onnx_import *im,
             op->n_in = 1;
         }
         if (!rc && *ok) /* a scale for each channel stays literal */
-            *ok = op->in[0].q.n == 1 &&
-                  !im->g->values[op->in[0].value].k;
+            *ok = op->in[0].q.n == 1 && !im->g->values[op->in[0].value].k;
     }
     if (!rc && *ok)
         rc = quantized_output(im, *last, op, q, ok);
-    if (!rc && *ok && op->kind == ASSAY_ONNX_RESHAPE)
+    if (!rc && *ok &&
+        (op->kind == ASSAY_ONNX_RESHAPE || op->kind == ASSAY_ONNX_TRANSPOSE))
         *ok = op->in[0].q.n == 1 &&
               assay_onnx_same_quant(&op->in[0].q, &op->out_q);
     return rc;
@@ -309,8 +373,8 @@ static void mark(struct assay_onnx_import *im,
     const struct assay_onnx_node *n = head;
 
     for (;;) {
-        im->node_state[n->index] = n == head ? ASSAY_ONNX_HEAD
-                                             : ASSAY_ONNX_ABSORBED;
+        im->node_state[n->index] =
+            n == head ? ASSAY_ONNX_HEAD : ASSAY_ONNX_ABSORBED;
         for (uint32_t i = 0; i < n->n_in; i++)
             count_read(im, n->in[i]);
         if (n == last)

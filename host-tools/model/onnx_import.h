@@ -29,6 +29,7 @@ enum assay_onnx_kind {
     ASSAY_ONNX_GLOBAL_AVG_POOL,
     ASSAY_ONNX_CONCAT,
     ASSAY_ONNX_RESHAPE,
+    ASSAY_ONNX_TRANSPOSE,
     ASSAY_ONNX_SOFTMAX,
     ASSAY_ONNX_UNKNOWN,
 };
@@ -36,15 +37,15 @@ enum assay_onnx_kind {
 struct assay_onnx_operation {
     enum assay_onnx_kind kind;
     const struct assay_onnx_node *node; /* its name, op type, attributes */
-    bool integer;    /* integer arithmetic: QOperator node or group */
-    bool trans_b;    /* GEMM: b is [N][K] */
-    enum assay_combine combine;      /* BINARY: FADD, FSUB, FMUL, FDIV */
+    bool integer; /* integer arithmetic: QOperator node or group */
+    bool trans_b; /* GEMM: b is [N][K] */
+    enum assay_combine combine; /* BINARY: FADD, FSUB, FMUL, FDIV */
     uint32_t n_in;
     struct assay_onnx_operand in[ASSAY_MAX_LAYER_INPUTS];
-    uint32_t out;                    /* value */
-    struct assay_quant out_q;        /* n 0: float, or the input's */
-    enum assay_dtype out_dtype;      /* of a quantized output, else 0 */
-    struct assay_program steps;      /* float steps of UNARY and MAX_POOL */
+    uint32_t out;               /* value */
+    struct assay_quant out_q;   /* n 0: float, or the input's */
+    enum assay_dtype out_dtype; /* of a quantized output, else 0 */
+    struct assay_program steps; /* float steps of UNARY and MAX_POOL */
     uint32_t shape_from; /* value whose value_info has the output's shape */
 };
 
@@ -131,9 +132,13 @@ int assay_onnx_new_layer(struct assay_onnx_import *im,
                          uint32_t n_inputs, const uint32_t *inputs,
                          uint32_t output, struct assay_layer **layer)
     ASSAY_MUST_CHECK;
-int assay_onnx_new_programs(struct assay_onnx_import *im,
-                            struct assay_layer *l, uint32_t n)
-    ASSAY_MUST_CHECK;
+/* A step between two tensors that the source has no node for: it is named
+ * like its output, not like the node. */
+int assay_onnx_new_helper(struct assay_onnx_import *im,
+                          const struct assay_onnx_node *n, enum assay_op op,
+                          uint32_t input, uint32_t output) ASSAY_MUST_CHECK;
+int assay_onnx_new_programs(struct assay_onnx_import *im, struct assay_layer *l,
+                            uint32_t n) ASSAY_MUST_CHECK;
 int assay_onnx_skip_layer(struct assay_onnx_import *im,
                           const struct assay_onnx_operation *op)
     ASSAY_MUST_CHECK;
@@ -172,13 +177,15 @@ typedef int assay_onnx_emit_fn(struct assay_onnx_import *im,
 assay_onnx_emit_fn assay_onnx_emit_conv, assay_onnx_emit_gemm,
     assay_onnx_emit_binary, assay_onnx_emit_unary, assay_onnx_emit_max_pool,
     assay_onnx_emit_avg_pool, assay_onnx_emit_global_avg_pool,
-    assay_onnx_emit_concat, assay_onnx_emit_reshape, assay_onnx_emit_softmax;
+    assay_onnx_emit_concat, assay_onnx_emit_reshape, assay_onnx_emit_transpose,
+    assay_onnx_emit_softmax;
 
 /* onnx_window.c: how a window slides, for convolutions and pools. */
 struct assay_onnx_window {
     int64_t kernel[2], stride[2], dilation[2], out[2];
     int64_t pad[4]; /* top, left, bottom, right; ceil_mode enlarges */
     bool enlarged;
+    bool cropped; /* SAME_UPPER without enough room: see slide() */
 };
 int assay_onnx_window(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n, const int64_t in[2],

@@ -44,8 +44,7 @@ void assay_onnx_note(struct assay_onnx_import *im, const char *fmt, ...)
 
 int assay_onnx_no_memory(struct assay_onnx_import *im)
 {
-    return assay_fail(im->err, ASSAY_EMEMORY, "%s: out of memory",
-                      im->g->file);
+    return assay_fail(im->err, ASSAY_EMEMORY, "%s: out of memory", im->g->file);
 }
 
 uint32_t assay_onnx_input(const struct assay_onnx_node *n, uint32_t i)
@@ -56,16 +55,16 @@ uint32_t assay_onnx_input(const struct assay_onnx_node *n, uint32_t i)
 /* A layer's name is unique, since reports and options address layers by it:
  * a second use gets "#" and the node's position. */
 static const char *unique_name(struct assay_onnx_import *im,
-                               const struct assay_onnx_node *n)
+                               const struct assay_onnx_node *n,
+                               const char *base)
 {
     uint32_t mask = (1u << im->name_bits) - 1;
-    const char *base = assay_onnx_node_name(im->g, n);
     char text[600];
 
     snprintf(text, sizeof(text), "%.500s", base);
     for (unsigned turn = 0; turn < 1000; turn++) {
-        uint32_t at = (uint32_t)(assay_xxh64(text, strlen(text)) >>
-                                 (64 - im->name_bits));
+        uint32_t at =
+            (uint32_t)(assay_xxh64(text, strlen(text)) >> (64 - im->name_bits));
 
         while (im->name_table[at] &&
                strcmp(im->s->layers[im->name_table[at] - 1].name, text))
@@ -77,16 +76,16 @@ static const char *unique_name(struct assay_onnx_import *im,
         if (turn == 0)
             snprintf(text, sizeof(text), "%.500s#%u", base, n->index);
         else
-            snprintf(text, sizeof(text), "%.500s#%u.%u", base, n->index,
-                     turn);
+            snprintf(text, sizeof(text), "%.500s#%u.%u", base, n->index, turn);
     }
     return NULL;
 }
 
-int assay_onnx_new_layer(struct assay_onnx_import *im,
-                         const struct assay_onnx_node *n, enum assay_op op,
-                         uint32_t n_inputs, const uint32_t *inputs,
-                         uint32_t output, struct assay_layer **layer)
+static int new_layer(struct assay_onnx_import *im,
+                     const struct assay_onnx_node *n, const char *name,
+                     enum assay_op op, uint32_t n_inputs,
+                     const uint32_t *inputs, uint32_t output,
+                     struct assay_layer **layer)
 {
     struct assay_layer *l;
     uint32_t index;
@@ -96,7 +95,7 @@ int assay_onnx_new_layer(struct assay_onnx_import *im,
         return rc;
     l = &im->s->layers[index];
     l->name = "";
-    l->name = unique_name(im, n);
+    l->name = unique_name(im, n, name);
     l->source_op = assay_arena_str(im->s->arena, n->op, strlen(n->op));
     if (!l->name || !l->source_op)
         return assay_onnx_no_memory(im);
@@ -110,11 +109,30 @@ int assay_onnx_new_layer(struct assay_onnx_import *im,
     return 0;
 }
 
-int assay_onnx_new_programs(struct assay_onnx_import *im,
-                            struct assay_layer *l, uint32_t n)
+int assay_onnx_new_layer(struct assay_onnx_import *im,
+                         const struct assay_onnx_node *n, enum assay_op op,
+                         uint32_t n_inputs, const uint32_t *inputs,
+                         uint32_t output, struct assay_layer **layer)
 {
-    l->in_programs = assay_arena_array(im->s->arena, n,
-                                       sizeof(*l->in_programs));
+    return new_layer(im, n, assay_onnx_node_name(im->g, n), op, n_inputs,
+                     inputs, output, layer);
+}
+
+int assay_onnx_new_helper(struct assay_onnx_import *im,
+                          const struct assay_onnx_node *n, enum assay_op op,
+                          uint32_t input, uint32_t output)
+{
+    struct assay_layer *l;
+
+    return new_layer(im, n, im->s->tensors[output].name, op, 1, &input, output,
+                     &l);
+}
+
+int assay_onnx_new_programs(struct assay_onnx_import *im, struct assay_layer *l,
+                            uint32_t n)
+{
+    l->in_programs =
+        assay_arena_array(im->s->arena, n, sizeof(*l->in_programs));
     if (!l->in_programs)
         return assay_onnx_no_memory(im);
     l->n_in_programs = n;
@@ -170,12 +188,37 @@ static bool shape_from_info(struct assay_onnx_import *im, uint32_t value)
     return true;
 }
 
+/* Behind a node that is not run only the reference knows the shape, in a file
+ * without remarks. */
+static bool shape_from_reference(struct assay_onnx_import *im, uint32_t value,
+                                 enum assay_dtype *dtype)
+{
+    enum assay_dtype found = 0;
+    uint32_t rank = 0;
+    int64_t dims[ASSAY_MAX_RANK];
+
+    if (!im->note || !im->note->shape ||
+        !im->note->shape(im->note->self, im->g->values[value].name, &rank, dims,
+                         &found) ||
+        rank > ASSAY_MAX_RANK || !found)
+        return false;
+    for (uint32_t i = 0; i < rank; i++) {
+        if (dims[i] < 1 || dims[i] > INT32_MAX)
+            return false;
+        im->out_dims[i] = dims[i];
+    }
+    im->out_rank = rank;
+    im->have_dims = true;
+    if (!*dtype)
+        *dtype = found;
+    return true;
+}
+
 static enum assay_dtype info_dtype(const struct assay_onnx_value *v)
 {
     static const enum assay_dtype types[] = {
-        [1] = ASSAY_F32, [2] = ASSAY_U8,  [3] = ASSAY_S8,
-        [4] = ASSAY_U16, [5] = ASSAY_S16, [6] = ASSAY_S32,
-        [7] = ASSAY_S64, [9] = ASSAY_U8,
+        [1] = ASSAY_F32, [2] = ASSAY_U8,  [3] = ASSAY_S8,  [4] = ASSAY_U16,
+        [5] = ASSAY_S16, [6] = ASSAY_S32, [7] = ASSAY_S64, [9] = ASSAY_U8,
     };
 
     if (!v->has_info || v->info_type < 1 || v->info_type > 9)
@@ -220,6 +263,9 @@ static int skip_output(struct assay_onnx_import *im,
                         (main_output && shape_from_info(im, op->shape_from));
     if (!dtype)
         dtype = info_dtype(v);
+    if (!im->have_dims || !dtype)
+        im->have_dims =
+            shape_from_reference(im, value, &dtype) || im->have_dims;
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i].value != ASSAY_ONNX_NONE &&
             im->tensor_of[op->in[i].value] >= 0)
@@ -229,8 +275,10 @@ static int skip_output(struct assay_onnx_import *im,
         rc = assay_onnx_new_tensor(im, value, dtype,
                                    main_output ? &op->out_q : NULL, &out);
     } else {
-        snprintf(reason, sizeof(reason), "%s; the shape of its output is not "
-                 "known", im->reason);
+        snprintf(reason, sizeof(reason),
+                 "%s; the shape of its output is not "
+                 "known",
+                 im->reason);
         rc = shapeless_tensor(im, value, &out);
     }
     if (rc)
@@ -267,8 +315,7 @@ int assay_onnx_expand(struct assay_onnx_import *im,
 {
     const struct assay_tensor *x = &im->s->tensors[*index];
     int64_t source[ASSAY_MAX_RANK], dims[ASSAY_MAX_RANK];
-    static const uint8_t nhwc[4] = { 0, 2, 3, 1 };
-    struct assay_layer *l;
+    static const uint8_t nhwc[4] = {0, 2, 3, 1};
     struct assay_tensor *t;
     uint32_t out, lead = rank - x->rank;
     char name[600];
@@ -277,8 +324,10 @@ int assay_onnx_expand(struct assay_onnx_import *im,
     if (x->rank == rank)
         return 0;
     if (x->quant.n > 1)
-        return assay_onnx_skip(im, "operand '%.100s' has a scale for each "
-                               "channel", x->name);
+        return assay_onnx_skip(im,
+                               "operand '%.100s' has a scale for each "
+                               "channel",
+                               x->name);
     assay_tensor_source_dims(x, source);
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = i < lead ? 1 : source[i - lead];
@@ -300,7 +349,7 @@ int assay_onnx_expand(struct assay_onnx_import *im,
     }
     if (rank == 4)
         memcpy(t->axes, "NHWC", 5);
-    rc = assay_onnx_new_layer(im, n, ASSAY_OP_RESHAPE, 1, index, out, &l);
+    rc = assay_onnx_new_helper(im, n, ASSAY_OP_RESHAPE, *index, out);
     if (!rc)
         *index = out;
     return rc;

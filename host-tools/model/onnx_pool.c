@@ -26,12 +26,33 @@ static int input(struct assay_onnx_import *im, struct assay_onnx_operation *op,
     return 0;
 }
 
+/* The window of a pool, which onnxruntime does not start outside. */
+static int window(struct assay_onnx_import *im, struct assay_onnx_operation *op,
+                  const int64_t *src, struct assay_onnx_window *w)
+{
+    int64_t dims[4] = {src[0], src[1]};
+    int rc = assay_onnx_window(im, op->node, src + 2, NULL, w);
+
+    if (rc)
+        return rc;
+    dims[2] = w->out[0];
+    dims[3] = w->out[1];
+    rc = assay_onnx_out(im, op->node, 4, dims);
+    if (!rc && w->cropped)
+        rc = assay_onnx_skip(im,
+                             "'%s' with auto_pad SAME_UPPER and strides "
+                             "that leave out more than one row or column: "
+                             "onnxruntime crops the image",
+                             op->node->op);
+    return rc;
+}
+
 static int pool_layer(struct assay_onnx_import *im,
                       struct assay_onnx_operation *op, uint32_t x,
                       const int64_t *src, const struct assay_onnx_window *w,
                       enum assay_pool_kind kind, struct assay_layer **out)
 {
-    int64_t dims[4] = { src[0], src[1], w->out[0], w->out[1] };
+    int64_t dims[4] = {src[0], src[1], w->out[0], w->out[1]};
     struct assay_quant q = op->out_q;
     enum assay_dtype dtype = op->out_dtype;
     struct assay_layer *l;
@@ -54,12 +75,16 @@ static int pool_layer(struct assay_onnx_import *im,
         return rc;
     l->p.pool = (struct assay_pool_params){
         .kind = (uint8_t)kind,
-        .kh = (int32_t)w->kernel[0], .kw = (int32_t)w->kernel[1],
-        .stride_h = (int32_t)w->stride[0], .stride_w = (int32_t)w->stride[1],
+        .kh = (int32_t)w->kernel[0],
+        .kw = (int32_t)w->kernel[1],
+        .stride_h = (int32_t)w->stride[0],
+        .stride_w = (int32_t)w->stride[1],
         .dilation_h = (int32_t)w->dilation[0],
         .dilation_w = (int32_t)w->dilation[1],
-        .pad_top = (int32_t)w->pad[0], .pad_left = (int32_t)w->pad[1],
-        .pad_bottom = (int32_t)w->pad[2], .pad_right = (int32_t)w->pad[3],
+        .pad_top = (int32_t)w->pad[0],
+        .pad_left = (int32_t)w->pad[1],
+        .pad_bottom = (int32_t)w->pad[2],
+        .pad_right = (int32_t)w->pad[3],
     };
     *out = l;
     return 0;
@@ -69,8 +94,7 @@ static int pool_layer(struct assay_onnx_import *im,
  * All of these are nondecreasing, so this is what the group computes. */
 static int literal_program(struct assay_onnx_import *im,
                            const struct assay_onnx_operation *op,
-                           const struct assay_tensor *x,
-                           struct assay_layer *l)
+                           const struct assay_tensor *x, struct assay_layer *l)
 {
     const struct assay_tensor *y = &im->s->tensors[l->output];
     struct assay_uniform qx, qy;
@@ -100,7 +124,7 @@ int assay_onnx_emit_max_pool(struct assay_onnx_import *im,
     int rc = input(im, op, &x, src);
 
     if (!rc)
-        rc = assay_onnx_window(im, op->node, src + 2, NULL, &w);
+        rc = window(im, op, src, &w);
     if (!rc)
         rc = assay_onnx_attr_int(im->g, op->node, "storage_order", 0, &order,
                                  im->err);
@@ -123,8 +147,8 @@ static int average(struct assay_onnx_import *im,
                    bool include_pad)
 {
     bool whole = w->kernel[0] == src[2] && w->kernel[1] == src[3] &&
-                 w->out[0] == 1 && w->out[1] == 1 && !w->pad[0] &&
-                 !w->pad[1] && !w->pad[2] && !w->pad[3];
+                 w->out[0] == 1 && w->out[1] == 1 && !w->pad[0] && !w->pad[1] &&
+                 !w->pad[2] && !w->pad[3];
     struct assay_layer *l;
     int rc;
 
@@ -153,12 +177,13 @@ int assay_onnx_emit_avg_pool(struct assay_onnx_import *im,
     int rc = input(im, op, &x, src);
 
     if (!rc)
-        rc = assay_onnx_window(im, op->node, src + 2, NULL, &w);
+        rc = window(im, op, src, &w);
     if (!rc)
         rc = assay_onnx_attr_int(im->g, op->node, "count_include_pad", 0,
                                  &include, im->err);
     if (!rc && include && w.enlarged)
-        rc = assay_onnx_skip(im, "'%s' with ceil_mode and count_include_pad, "
+        rc = assay_onnx_skip(im,
+                             "'%s' with ceil_mode and count_include_pad, "
                              "and a last window that is cut off",
                              op->node->op);
     return rc ? rc : average(im, op, x, src, &w, include != 0);
@@ -167,8 +192,8 @@ int assay_onnx_emit_avg_pool(struct assay_onnx_import *im,
 int assay_onnx_emit_global_avg_pool(struct assay_onnx_import *im,
                                     struct assay_onnx_operation *op)
 {
-    struct assay_onnx_window w = { .stride = { 1, 1 }, .dilation = { 1, 1 },
-                                   .out = { 1, 1 } };
+    struct assay_onnx_window w = {
+        .stride = {1, 1}, .dilation = {1, 1}, .out = {1, 1}};
     int64_t src[ASSAY_MAX_RANK];
     uint32_t x;
     int rc = input(im, op, &x, src);

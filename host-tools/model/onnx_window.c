@@ -11,8 +11,8 @@ static int check(struct assay_onnx_import *im, const struct assay_onnx_node *n,
         if (v[i] < least || v[i] > 65535)
             return assay_onnx_fail(im, n, ASSAY_ERANGE,
                                    "attribute '%s': element %d is %lld, "
-                                   "expected %lld to 65535", what, i,
-                                   (long long)v[i], (long long)least);
+                                   "expected %lld to 65535",
+                                   what, i, (long long)v[i], (long long)least);
     return 0;
 }
 
@@ -21,8 +21,8 @@ enum pad_mode { PAD_GIVEN, PAD_VALID, PAD_SAME_UPPER, PAD_SAME_LOWER };
 static int pad_mode(struct assay_onnx_import *im,
                     const struct assay_onnx_node *n, enum pad_mode *mode)
 {
-    static const char *const names[] = { "NOTSET", "VALID", "SAME_UPPER",
-                                         "SAME_LOWER" };
+    static const char *const names[] = {"NOTSET", "VALID", "SAME_UPPER",
+                                        "SAME_LOWER"};
     const struct assay_onnx_attr *a = assay_onnx_attr(n, "auto_pad");
 
     *mode = PAD_GIVEN;
@@ -51,6 +51,9 @@ static void slide(struct assay_onnx_window *w, int d, int64_t in,
 
         out = (in + w->stride[d] - 1) / w->stride[d];
         total = (out - 1) * w->stride[d] + reach - in;
+        /* onnxruntime's pools then pad by less than nothing: half of what
+         * is too much is cut off the front. Its convolutions do not. */
+        w->cropped |= mode == PAD_SAME_UPPER && total < -1;
         total = total < 0 ? 0 : total;
         w->pad[d] = mode == PAD_SAME_UPPER ? total / 2 : (total + 1) / 2;
         w->pad[d + 2] = total - w->pad[d];
@@ -110,9 +113,8 @@ int assay_onnx_window(struct assay_onnx_import *im,
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "attribute 'kernel_shape': %lldx%lld, but the "
                                "weights are %lldx%lld",
-                               (long long)w->kernel[0],
-                               (long long)w->kernel[1], (long long)kernel[0],
-                               (long long)kernel[1]);
+                               (long long)w->kernel[0], (long long)w->kernel[1],
+                               (long long)kernel[0], (long long)kernel[1]);
     if (mode == PAD_VALID)
         memset(w->pad, 0, sizeof(w->pad));
     for (int d = 0; d < 2; d++)

@@ -146,7 +146,25 @@ sets() { # sets PREFIX FOLDER OCR
     [ -z "$3" ] || family "$1" "$2" ppocr_cls_inputs.npz $ppocr
 }
 
+# Models of seed 1, small and odd: the host's engine, and vector kernels.
+random_models() {
+    local folder=$work/random c
+    if ! fresh "$folder/.made" "$here/random_models.py" \
+        "$here/make_cases.py" "$here/ort_layers.py"; then
+        "$python" "$here/random_models.py" "$folder" --count 42 \
+            >"$work/random.log" 2>&1 && touch "$folder/.made" ||
+            { tail -n 5 "$work/random.log"; fail "random_models.py"; return; }
+    fi
+    for c in "$folder"/*/; do
+        c=${c%/}
+        judge "random ${c##*/} local" "$c" exact --local
+        judge "random ${c##*/} cortex-a76" "$c" exact \
+            --target "exec:$QEMU -cpu cortex-a76 $agent --stdio"
+    done
+}
+
 sets "" "$models" "$ocr"
+random_models
 if [ -d "$shared/models" ]; then
     sets shared- "$shared/models" 1
 else
