@@ -12,7 +12,8 @@
  * links: host-tools/model/onnx_group.c host-tools/model/onnx_layer.c
  * links: host-tools/model/onnx_move.c host-tools/model/onnx_pool.c
  * links: host-tools/model/onnx_proto.c host-tools/model/onnx_qlinear.c
- * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_window.c
+ * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_transpose.c
+ * links: host-tools/model/onnx_window.c
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
  * links: lib/core/err.c lib/core/hash.c lib/core/slice.c

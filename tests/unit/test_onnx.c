@@ -8,7 +8,8 @@
  * links: host-tools/model/onnx_group.c host-tools/model/onnx_layer.c
  * links: host-tools/model/onnx_move.c host-tools/model/onnx_pool.c
  * links: host-tools/model/onnx_proto.c host-tools/model/onnx_qlinear.c
- * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_window.c
+ * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_transpose.c
+ * links: host-tools/model/onnx_window.c
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
  * links: lib/core/err.c lib/core/hash.c lib/core/slice.c
@@ -44,7 +45,7 @@ static struct assay_slice *opened(void)
 {
     struct bytes m = model(&graph, 13);
     struct assay_slice *s = NULL;
-    struct assay_err err = { 0 };
+    struct assay_err err = {0};
     int rc = assay_onnx_reader.open(&s, m.data, m.n, "m.onnx", NULL, &err);
 
     if (rc)
@@ -72,9 +73,9 @@ static void test_conv_group(void **state)
 {
     /* OIHW 3x2x1x2: value = 10 o + 2 i + w */
     int8_t w[12];
-    int32_t bias[3] = { 5, -6, 7 };
-    float ws[3] = { 0.5f, 0.25f, 0.125f }, bs[3] = { .25f, .125f, .0625f };
-    int8_t wz[3] = { 0 };
+    int32_t bias[3] = {5, -6, 7};
+    float ws[3] = {0.5f, 0.25f, 0.125f}, bs[3] = {.25f, .125f, .0625f};
+    int8_t wz[3] = {0};
     const struct assay_layer *l;
     const struct assay_tensor *t;
     struct assay_slice *s;
@@ -150,8 +151,7 @@ static void test_no_group(void **state)
     assert_int_equal(output(s, "relu")->dtype, ASSAY_F32);
     assert_int_equal(layer(s, "relu")->real_op, ASSAY_REAL_NONE);
     assert_int_equal(layer(s, "relu")->out_program.n_steps, 1);
-    assert_int_equal(layer(s, "again")->p.binary.combine,
-                     ASSAY_COMBINE_FADD);
+    assert_int_equal(layer(s, "again")->p.binary.combine, ASSAY_COMBINE_FADD);
     assay_slice_free(s);
 }
 
@@ -238,7 +238,7 @@ static void test_unknown_operator(void **state)
 /* QLinearMul with a (C,1,1) constant: ranks are made equal, channels last. */
 static void test_broadcast(void **state)
 {
-    static const int8_t k[3] = { 1, 2, 3 };
+    static const int8_t k[3] = {1, 2, 3};
     const struct assay_tensor *t;
     struct assay_slice *s;
 
@@ -261,10 +261,10 @@ static void test_broadcast(void **state)
 /* Gemm without transB: weights become [N][K], the scale axis follows. */
 static void test_gemm(void **state)
 {
-    static const int8_t w[6] = { 1, 2, 3, 4, 5, 6 }; /* K 2, N 3 */
-    static const int8_t nk[6] = { 1, 4, 2, 5, 3, 6 };
-    float ws[3] = { 0.5f, 0.25f, 0.125f };
-    int8_t wz[3] = { 0 };
+    static const int8_t w[6] = {1, 2, 3, 4, 5, 6}; /* K 2, N 3 */
+    static const int8_t nk[6] = {1, 4, 2, 5, 3, 6};
+    float ws[3] = {0.5f, 0.25f, 0.125f};
+    int8_t wz[3] = {0};
     const struct assay_tensor *t;
     struct assay_slice *s;
 
@@ -283,6 +283,143 @@ static void test_gemm(void **state)
     assert_int_equal(t->dims[0], 3);
     assert_int_equal(t->quant.axis, 0);
     assert_memory_equal(t->data, nk, 6);
+    assay_slice_free(s);
+}
+
+/* QGemm without an output scale: floats. */
+static void test_float_gemm(void **state)
+{
+    static const int8_t w[6] = {1, 2, 3, 4, 5, 6};
+    struct assay_slice *s;
+
+    (void)state;
+    begin(DIMS(1, 2));
+    put_const(&graph, "w", 3, DIMS(2, 3), w, 6);
+    add(node("q", "", "QuantizeLinear", "x s z", "xq"));
+    add(node("fc", "com.microsoft", "QGemm", "xq s z w s z", "y"));
+    put_info(&graph, 12, "y", 1, DIMS(1, 3));
+    s = opened();
+    assert_int_equal(layer(s, "fc")->op, ASSAY_OP_GEMM);
+    assert_int_equal(output(s, "fc")->dtype, ASSAY_F32);
+    assert_int_equal(output(s, "fc")->quant.n, 0);
+    assay_slice_free(s);
+}
+
+/* A Relu whose Q cuts off what it cuts off is part of the group. */
+static void relu_island(int zero, uint32_t layers)
+{
+    static const int8_t w[3] = {1, 2, 3};
+    struct assay_slice *s;
+
+    begin(DIMS(1, 3, 2, 2));
+    put_const(&graph, "w", 3, DIMS(1, 3, 1, 1), w, 3);
+    put_zero(&graph, "z0", 3, 0);
+    put_zero(&graph, "zy", 3, zero);
+    add(node("q", "", "QuantizeLinear", "x s z", "xq"));
+    add(node("dx", "", "DequantizeLinear", "xq s z", "xd"));
+    add(node("dw", "", "DequantizeLinear", "w s z0", "wd"));
+    add(node("conv", "", "Conv", "xd wd", "c"));
+    add(node("relu", "", "Relu", "c", "r"));
+    add(node("qy", "", "QuantizeLinear", "r s2 zy", "y"));
+    put_info(&graph, 12, "y", 3, DIMS(1, 1, 2, 2));
+    s = opened();
+    assert_int_equal(s->n_layers, layers);
+    if (layers == 2) {
+        assert_int_equal(layer(s, "conv")->op, ASSAY_OP_CONV2D);
+        assert_string_equal(output(s, "conv")->name, "y");
+    } else {
+        assert_int_equal(layer(s, "conv")->op, ASSAY_OP_SKIPPED);
+    }
+    assay_slice_free(s);
+}
+
+static void test_redundant_relu(void **state)
+{
+    (void)state;
+    relu_island(-128, 2);
+    relu_island(-127, 5); /* it changes something: floats, not one layer */
+}
+
+/* Two layers; the one with the node's name has the node's output. */
+static void test_transpose(void **state)
+{
+    const struct assay_tensor *mid, *y;
+    struct assay_slice *s;
+    struct bytes n = node("t", "", "Transpose", "xq", "y");
+
+    (void)state;
+    begin(DIMS(2, 3, 4, 5));
+    put_ints(&n, "perm", DIMS(0, 2, 1, 3));
+    add(node("q", "", "QuantizeLinear", "x s z", "xq"));
+    add(n);
+    put_info(&graph, 12, "y", 3, DIMS(2, 4, 3, 5));
+    s = opened();
+    assert_int_equal(s->n_layers, 3);
+    y = output(s, "t");
+    assert_string_equal(y->name, "y");
+    assert_int_equal(layer(s, "t")->op, ASSAY_OP_UNARY);
+    assert_int_equal(y->dims[1], 3); /* N4_3_5 is stored as 2,3,5,4 */
+    assert_int_equal(y->dims[2], 5);
+    assert_int_equal(y->dims[3], 4);
+    mid = output(s, "xq/transposed/1");
+    assert_memory_equal(mid->dims, y->dims, 4 * sizeof(y->dims[0]));
+    /* y's stored axes are its 0 2 3 1, which are x's 0 1 3 2 */
+    assert_memory_equal(mid->perm, ((uint8_t[]){0, 1, 3, 2}), 4);
+    assay_slice_free(s);
+}
+
+/* onnxruntime's pools crop: not run, and what follows has a shape. */
+static void test_cropped_pool(void **state)
+{
+    struct assay_slice *s;
+    struct bytes n = node("pool", "", "MaxPool", "x", "p");
+
+    (void)state;
+    begin(DIMS(1, 1, 1, 6));
+    put_ints(&n, "kernel_shape", DIMS(1, 1));
+    put_ints(&n, "strides", DIMS(1, 3));
+    put_attr_str(&n, "auto_pad", "SAME_UPPER");
+    put_info(&graph, 13, "p", 1, DIMS(1, 1, 1, 2));
+    add(n);
+    add(node("relu", "", "Relu", "p", "y"));
+    s = opened();
+    assert_int_equal(layer(s, "pool")->op, ASSAY_OP_SKIPPED);
+    assert_int_equal(layer(s, "relu")->op, ASSAY_OP_UNARY);
+    assay_slice_free(s);
+}
+
+static bool known_shape(void *self, const char *tensor, uint32_t *rank,
+                        int64_t dims[ASSAY_MAX_RANK], enum assay_dtype *dtype)
+{
+    (void)self;
+    if (strcmp(tensor, "g"))
+        return false;
+    *rank = 2;
+    dims[0] = 1;
+    dims[1] = 4;
+    *dtype = ASSAY_F32;
+    return true;
+}
+
+/* A file without value_info: the reference knows. */
+static void test_shape_of_reference(void **state)
+{
+    const struct assay_model_note note = {.shape = known_shape};
+    struct assay_slice *s = NULL;
+    struct assay_err err = {0};
+    struct bytes m;
+
+    (void)state;
+    begin(DIMS(1, 4));
+    add(node("odd", "", "Mystery", "x", "g"));
+    add(node("relu", "", "Relu", "g", "h"));
+    m = model(&graph, 13);
+    assert_int_equal(
+        assay_onnx_reader.open(&s, m.data, m.n, "m.onnx", &note, &err), 0);
+    assert_string_equal(layer(s, "odd")->skip_reason,
+                        "operator 'Mystery' of domain 'ai.onnx' is not known");
+    assert_int_equal(layer(s, "relu")->op, ASSAY_OP_UNARY);
+    assert_int_equal(output(s, "odd")->dims[1], 4);
     assay_slice_free(s);
 }
 
@@ -313,6 +450,11 @@ int main(void)
         cmocka_unit_test(test_unknown_operator),
         cmocka_unit_test(test_broadcast),
         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_float_gemm),
+        cmocka_unit_test(test_redundant_relu),
+        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_cropped_pool),
+        cmocka_unit_test(test_shape_of_reference),
         cmocka_unit_test(test_same_name_twice),
     };
 

@@ -8,7 +8,8 @@
  * links: host-tools/model/onnx_group.c host-tools/model/onnx_layer.c
  * links: host-tools/model/onnx_move.c host-tools/model/onnx_pool.c
  * links: host-tools/model/onnx_proto.c host-tools/model/onnx_qlinear.c
- * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_window.c
+ * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_transpose.c
+ * links: host-tools/model/onnx_window.c
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
  * links: lib/core/err.c lib/core/hash.c lib/core/slice.c
@@ -105,7 +106,7 @@ static void test_good(void **state)
 
 static void test_garbage(void **state)
 {
-    struct bytes b = { .n = 0 };
+    struct bytes b = {.n = 0};
 
     (void)state;
     for (int i = 0; i < 40; i++)
@@ -124,13 +125,14 @@ static void test_truncated(void **state)
     b.n -= 20;
     snprintf(want, sizeof(want),
              "m.onnx: not an ONNX model: %zu bytes that do not parse as "
-             "protobuf", b.n);
+             "protobuf",
+             b.n);
     refused(&b, ASSAY_EFORMAT, want);
 }
 
 static void test_no_graph(void **state)
 {
-    struct bytes b = { .n = 0 };
+    struct bytes b = {.n = 0};
 
     (void)state;
     put_int(&b, 1, 8);
@@ -139,16 +141,15 @@ static void test_no_graph(void **state)
 
 static void test_no_opset(void **state)
 {
-    struct bytes graph = { .n = 0 }, b = model(&graph, 0);
+    struct bytes graph = {.n = 0}, b = model(&graph, 0);
 
     (void)state;
-    refused(&b, ASSAY_EFORMAT,
-            "m.onnx: opset_import: no version of ai.onnx");
+    refused(&b, ASSAY_EFORMAT, "m.onnx: opset_import: no version of ai.onnx");
 }
 
 static void test_nothing_to_run(void **state)
 {
-    struct bytes graph = { .n = 0 }, b = model(&graph, 13);
+    struct bytes graph = {.n = 0}, b = model(&graph, 13);
 
     (void)state;
     refused(&b, ASSAY_EFORMAT, "m.onnx: no node to run");
@@ -218,7 +219,7 @@ static void test_no_operator(void **state)
 static void test_external_data(void **state)
 {
     struct parts p;
-    struct bytes b, t = { .n = 0 };
+    struct bytes b, t = {.n = 0};
 
     (void)state;
     parts_init(&p);
@@ -258,8 +259,8 @@ static void test_huge_shape(void **state)
     parts_init(&p);
     put_input(&p);
     put_constants(&p);
-    put_const(&p.graph, "w", 2,
-              DIMS(0x7fffffff, 0x7fffffff, 0x7fffffff), "1", 1);
+    put_const(&p.graph, "w", 2, DIMS(0x7fffffff, 0x7fffffff, 0x7fffffff), "1",
+              1);
     b = whole(&p);
     refused(&b, ASSAY_ERANGE,
             "m.onnx: initializer 'w': more elements than memory can hold");
@@ -284,7 +285,7 @@ static void test_rank_eleven(void **state)
 static void test_wide_zero_point(void **state)
 {
     struct parts p;
-    struct bytes b, t = { .n = 0 };
+    struct bytes b, t = {.n = 0};
 
     (void)state;
     parts_init(&p);
