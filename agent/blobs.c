@@ -8,6 +8,8 @@
 #include "lib/core/buf.h"
 
 #define BUCKETS 1024u
+/* What a small one really costs: a client may send millions of them. */
+#define LEAST_CHARGE 128u
 
 struct blob {
     struct blob *next;
@@ -33,13 +35,18 @@ struct assay_blobs *assay_blobs_new(uint64_t memory_limit)
     return b;
 }
 
+static size_t charge(size_t n)
+{
+    return n < LEAST_CHARGE ? LEAST_CHARGE : n;
+}
+
 static void drop(struct assay_blobs *b, struct blob **at)
 {
     struct blob *x = *at;
 
     *at = x->next;
-    b->used -= x->n;
-    b->unpinned -= x->pins == 0 ? x->n : 0;
+    b->used -= charge(x->n);
+    b->unpinned -= x->pins == 0 ? charge(x->n) : 0;
     b->count--;
     assay_free(x->data);
     assay_free(x);
@@ -74,7 +81,7 @@ static bool drop_oldest(struct assay_blobs *b)
     for (uint32_t i = 0; i < BUCKETS; i++) {
         for (struct blob **at = &b->buckets[i]; *at != NULL;
              at = &(*at)->next) {
-            if ((*at)->pins == 0 && (*at)->n > 0 &&
+            if ((*at)->pins == 0 &&
                 (oldest == NULL || (*at)->used_at < (*oldest)->used_at))
                 oldest = at;
         }
@@ -148,27 +155,36 @@ void assay_blobs_pin(struct assay_blobs *b,
 
     assert(x != NULL && (change > 0 || x->pins > 0));
     if (x->pins == 0)
-        b->unpinned -= x->n;
+        b->unpinned -= charge(x->n);
     x->pins += (uint32_t)change;
     if (x->pins == 0)
-        b->unpinned += x->n;
+        b->unpinned += charge(x->n);
 }
 
 int assay_blobs_put(struct assay_blobs *b,
                     const uint8_t sha256[ASSAY_SHA256_LEN], void *data,
                     size_t n, struct assay_err *err)
 {
-    struct blob **at = slot(b, sha256), *x;
+    struct blob **at, *x;
+    int rc = 0;
 
-    if (*at != NULL) {
+    if (*slot(b, sha256) != NULL) {
         assay_free(data);
         b->used -= n;
         return 0;
     }
+    if (charge(n) > n)
+        rc = assay_budget_take(b, charge(n) - n, "constant", err);
+    if (rc < 0) {
+        assay_free(data);
+        b->used -= n;
+        return rc;
+    }
+    at = slot(b, sha256); /* making room may have moved it */
     x = assay_calloc(1, sizeof(*x));
     if (x == NULL) {
         assay_free(data);
-        b->used -= n;
+        b->used -= charge(n);
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a constant");
     }
     memcpy(x->sha256, sha256, ASSAY_SHA256_LEN);
@@ -177,6 +193,6 @@ int assay_blobs_put(struct assay_blobs *b,
     x->used_at = ++b->counter;
     *at = x;
     b->count++;
-    b->unpinned += n;
+    b->unpinned += charge(n);
     return 0;
 }

@@ -270,7 +270,7 @@ void assay_session_pause(struct assay_session *s, bool on)
         return;
     if (on)
         (void)!assay_conn_read(s->conn, false);
-    else
+    else if (!assay_conn_is_full(s->conn)) /* else drained() is owed */
         on_drained(s);
 }
 

@@ -158,7 +158,6 @@ void assay_session_on_credit(struct assay_session *s, struct assay_msg *m)
 
 void assay_session_on_cancel(struct assay_session *s, struct assay_msg *m)
 {
-    (void)m;
     if (s->stream != NULL)
-        assay_stream_cancel(s->stream);
+        assay_stream_cancel(s->stream, (uint32_t)m->u.number);
 }

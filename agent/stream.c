@@ -385,13 +385,16 @@ void assay_stream_child(struct assay_stream *s)
 void assay_stream_credit(struct assay_stream *s, uint64_t bytes)
 {
     s->credit = s->credit + bytes < s->credit ? UINT64_MAX : s->credit + bytes;
-    s->progress_us = assay_now_us();
+    if (bytes > 0)
+        s->progress_us = assay_now_us();
     s->blocked = false;
     pump(s);
 }
 
-void assay_stream_cancel(struct assay_stream *s)
+void assay_stream_cancel(struct assay_stream *s, uint32_t run)
 {
+    if (run != s->run)
+        return;
     kill_for(s, ASSAY_ECANCELLED);
     pump(s);
 }
@@ -415,15 +418,20 @@ void assay_stream_abandon(struct assay_stream *s, void (*gone)(void *self),
 
 /* ---- deadlines ------------------------------------------------------------ */
 
-/* Time left of the layer's deadline; the worker's waiting is not charged. */
+/* Time left of the layer's deadline. The worker's waiting for the client is
+ * not charged; for room that it has already, it is. */
 static int64_t layer_left_us(struct assay_stream *s, uint64_t now)
 {
     struct assay_status_page *p = &s->worker.ring->status;
     uint32_t state = atomic_load(&p->state);
     uint64_t since = atomic_load(&p->since_us), spent = 0;
 
-    if (state == ASSAY_WORKER_WAITING)
-        return (int64_t)s->layer_ms * 1000;
+    if (state == ASSAY_WORKER_WAITING) {
+        if (s->in_flight > 0 || s->blocked ||
+            atomic_load(&s->worker.ring->head) != s->position)
+            return (int64_t)s->layer_ms * 1000;
+        since = s->progress_us > since ? s->progress_us : since;
+    }
     if (state == ASSAY_WORKER_COMPUTING)
         spent = atomic_load(&p->spent_us);
     if (now > since)

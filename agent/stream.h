@@ -39,7 +39,8 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
                        struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_stream_sent(void *arg);
 void assay_stream_credit(struct assay_stream *s, uint64_t bytes);
-void assay_stream_cancel(struct assay_stream *s);
+/* Of that run; a late one of another run is no matter. */
+void assay_stream_cancel(struct assay_stream *s, uint32_t run);
 /* SIGCHLD came: looks whether the worker ended. */
 void assay_stream_child(struct assay_stream *s);
 /* The session ends: no event comes any more. Tiles that are being sent must

@@ -387,8 +387,10 @@ int assay_msg_decode(struct assay_msg *out, const struct assay_frame *frame,
     o->env = assay__pb__envelope__unpack(&o->alloc.pb, frame->header_bytes,
                                          frame->header);
     if (o->env == NULL) {
-        rc = assay_fail(err, ASSAY_EPROTOCOL,
-                        o->alloc.refused
+        rc = assay_fail(err, o->alloc.starved ? ASSAY_EMEMORY : ASSAY_EPROTOCOL,
+                        o->alloc.starved
+                            ? "frame %u: no memory for a header of %u bytes"
+                        : o->alloc.refused
                             ? "frame %u: header of %u bytes needs more memory "
                               "than a message may"
                             : "frame %u: header of %u bytes is not a protobuf "

@@ -17,7 +17,7 @@ static void *take(void *self, size_t n)
     }
     p = assay_alloc(n);
     if (p == NULL) {
-        a->refused = true;
+        a->starved = true;
         return NULL;
     }
     a->left -= cost;
@@ -36,5 +36,5 @@ void assay_codec_alloc_init(struct assay_codec_alloc *a, size_t budget)
     a->pb.free = give;
     a->pb.allocator_data = a;
     a->left = budget;
-    a->refused = false;
+    a->refused = a->starved = false;
 }

@@ -12,7 +12,8 @@
 struct assay_codec_alloc {
     ProtobufCAllocator pb; /* hand this to protobuf-c */
     size_t left;           /* bytes that may still be taken, ever */
-    bool refused;          /* the budget, or the system, said no */
+    bool refused;          /* the budget said no */
+    bool starved;          /* the system said no */
 };
 
 void assay_codec_alloc_init(struct assay_codec_alloc *a, size_t budget);

@@ -498,6 +498,8 @@ int assay_slice_decode(struct assay_slice **out, const void *data, size_t n,
     assay_codec_alloc_init(&g.alloc, memory_bytes != 0 ? memory_bytes
                                                        : (1u << 20) + 64 * n);
     in = assay__pb__slice__unpack(&g.alloc.pb, n, data);
+    if (in == NULL && g.alloc.starved)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for a slice");
     if (in == NULL)
         return assay_fail(
             err, g.alloc.refused ? ASSAY_EMEMORY : ASSAY_EPROTOCOL,

@@ -240,12 +240,60 @@ static void test_header_cap(void **state)
     free((void *)(uintptr_t)m.u.digests.sha256);
 }
 
+static long allocations_left;
+
+static void *failing(void *p, size_t n)
+{
+    if (n == 0) {
+        free(p);
+        return NULL;
+    }
+    return allocations_left-- > 0 ? realloc(p, n) : NULL;
+}
+
+/* The n-th allocation fails, for every n. */
+static void test_no_memory(void **state)
+{
+    static const char *const owner = "me@here 1";
+    struct assay_msg m = {.type = ASSAY_MSG_LEASE_ACQUIRE};
+    struct assay_err err = {0};
+    struct assay_frame f;
+    struct assay_buf out;
+    int rc = ASSAY_EMEMORY;
+    long n;
+
+    (void)state;
+    m.u.lease.owner = owner;
+    assay_alloc_hook = failing;
+    allocations_left = 0;
+    assay_buf_init(&out);
+    assert_int_equal(assay_msg_frame(&out, &m, false, 0, &err), ASSAY_EMEMORY);
+    assert_int_equal(out.len, 0);
+    allocations_left = 100;
+    assert_int_equal(assay_msg_frame(&out, &m, false, 0, &err), 0);
+    f = as_frame(out.data + ASSAY_FRAME_PREFIX, out.len - ASSAY_FRAME_PREFIX,
+                 false, 0);
+    for (n = 0; rc < 0 && n < 100; n++) {
+        allocations_left = n;
+        m.type = 77;
+        rc = assay_msg_decode(&m, &f, &err);
+        assert_true(rc == 0 || rc == ASSAY_EMEMORY);
+        assert_true(rc == 0 || (int)m.type == 77);
+    }
+    assert_int_equal(rc, 0);
+    assert_true(n > 3);
+    assert_string_equal(m.u.lease.owner, owner);
+    assay_msg_close(&m);
+    assay_buf_close(&out);
+    assay_alloc_hook = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),     cmocka_unit_test(test_fields),
         cmocka_unit_test(test_malformed),  cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_header_cap),
+        cmocka_unit_test(test_header_cap), cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,10 @@ static struct assay_slice *make(void)
     s->layers[l].p.softmax = (struct assay_softmax_params){2, table};
     l = slices_layer(s, "relu", ASSAY_OP_UNARY, 1, (uint32_t[]){2}, 2);
     slices_step(&s->layers[l].real_steps, ASSAY_STEP_FCLAMP, 1, &lo, &hi);
+    l = slices_layer(s, "fc", ASSAY_OP_GEMM, 2, (uint32_t[]){0, 1}, 2);
+    s->layers[l].p.conv2d =
+        (struct assay_conv2d_params){1, 1, 1, 1, 0, 0, 0, 0, 1, false, true};
+    slices_layer(s, "flat", ASSAY_OP_RESHAPE, 1, (uint32_t[]){2}, 2);
     l = slices_layer(s, "nms", ASSAY_OP_SKIPPED, 1, (uint32_t[]){2}, 2);
     s->layers[l].skip_reason = "op 'NonMaxSuppression' is not known";
     return s;
@@ -139,7 +144,7 @@ static void same_layer(const struct assay_layer *a, const struct assay_layer *b)
     if (a->op == ASSAY_OP_SOFTMAX) {
         assert_int_equal(a->p.softmax.kind, b->p.softmax.kind);
         assert_memory_equal(a->p.softmax.table, b->p.softmax.table, 1024);
-    } else if (a->op == ASSAY_OP_CONV2D) {
+    } else if (a->op == ASSAY_OP_CONV2D || a->op == ASSAY_OP_GEMM) {
         assert_memory_equal(&a->p.conv2d, &b->p.conv2d, sizeof(a->p.conv2d));
     } else if (a->op == ASSAY_OP_POOL) {
         assert_memory_equal(&a->p.pool, &b->p.pool, sizeof(a->p.pool));
@@ -198,7 +203,7 @@ static void test_there_and_back(void **state)
         same_tensor(&a->tensors[i], &b->tensors[i]);
     for (uint32_t i = 0; i < a->n_layers; i++)
         same_layer(&a->layers[i], &b->layers[i]);
-    assert_string_equal(b->layers[6].skip_reason, a->layers[6].skip_reason);
+    assert_string_equal(b->layers[8].skip_reason, a->layers[8].skip_reason);
     assert_string_equal(b->layers[0].skip_reason, "");
     /* The same slice, the same identity. */
     assert_int_equal(assay_slice_encode(b, &second, &err), 0);
@@ -414,12 +419,61 @@ static void test_wrong_blob(void **state)
     assay_slice_free(s);
 }
 
+/* The n-th allocation fails, for every n: EMEMORY, nothing leaks, nothing is
+ * half made. */
+static long allocations_left;
+
+static void *failing(void *p, size_t n)
+{
+    if (n == 0) {
+        free(p);
+        return NULL;
+    }
+    return allocations_left-- > 0 ? realloc(p, n) : NULL;
+}
+
+static void test_no_memory(void **state)
+{
+    struct assay_slice *s, *out = NULL;
+    struct assay_err err = {0};
+    struct assay_buf text;
+    long n;
+    int rc = ASSAY_EMEMORY;
+
+    (void)state;
+    assay_alloc_hook = failing;
+    allocations_left = LONG_MAX;
+    s = make();
+    assay_buf_init(&text);
+    for (n = 0; rc < 0 && n < 10000; n++) {
+        allocations_left = n;
+        rc = assay_slice_encode(s, &text, &err);
+        assert_true(rc == 0 || rc == ASSAY_EMEMORY);
+        assert_true(rc == 0 || text.len == 0);
+    }
+    assert_int_equal(rc, 0);
+    assert_true(n > 2);
+    rc = ASSAY_EMEMORY;
+    for (n = 0; rc < 0 && n < 10000; n++) {
+        allocations_left = n;
+        rc = assay_slice_decode(&out, text.data, text.len, &here, 0, &err);
+        assert_true(rc == 0 || rc == ASSAY_EMEMORY);
+        assert_true(rc == 0 || out == NULL);
+    }
+    assert_int_equal(rc, 0);
+    assert_true(n > 50);
+    assay_slice_free(out);
+    assay_slice_free(s);
+    assay_buf_close(&text);
+    assay_alloc_hook = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_damage),         cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_wrong_blob),
+        cmocka_unit_test(test_wrong_blob),     cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,6 +117,27 @@ static void test_blobs(void **state)
     assay_blobs_free(b);
 }
 
+/* Millions of tiny constants must not cost more than the budget says. */
+static void test_small_blobs(void **state)
+{
+    struct assay_blobs *b = assay_blobs_new(1000);
+
+    (void)state;
+    put(b, 1, 1);
+    put(b, 2, 0);
+    put(b, 2, 0);
+    assert_int_equal(assay_budget_used(b), 256);
+    for (uint8_t id = 3; id < 100; id++)
+        put(b, id, 1);
+    assert_int_equal(assay_blobs_count(b), 7);
+    assert_true(assay_budget_used(b) <= 1000);
+    assert_true(has(b, 99) && !has(b, 2));
+    put(b, 200, 1000);
+    assert_int_equal(assay_blobs_count(b), 1);
+    assert_int_equal(assay_budget_used(b), 1000);
+    assay_blobs_free(b);
+}
+
 static void test_features(void **state)
 {
     char out[256];
@@ -138,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_blobs),
+        cmocka_unit_test(test_small_blobs),
         cmocka_unit_test(test_features),
     };
 
