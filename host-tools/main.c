@@ -17,9 +17,15 @@ static const struct {
 
 static int flush(int code)
 {
-    if (code == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-        return ASSAY_CLASS_USAGE; /* what could not be printed is no success */
-    return code;
+    char line[256];
+
+    if (code != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
+        return code;
+    /* What could not be printed is no success. */
+    fprintf(stderr, "%s\n",
+            assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
+                          "cannot write to the standard output", NULL));
+    return ASSAY_CLASS_USAGE;
 }
 
 int main(int argc, char **argv)

@@ -294,7 +294,12 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->end_layer, name, value, err);
     case ASSAY_OPT_LAYER: return set_string(&o->layer, name, value, err);
     case ASSAY_OPT_NUMERICS: return set_string(&o->numerics, name, value, err);
-    default: return set_string(&o->json, name, value, err);
+    default:
+        if (strcmp(value, "-") == 0) {
+            o->json_stdout = true; /* like every tool: "-" is stdout */
+            return 0;
+        }
+        return set_string(&o->json, name, value, err);
     }
 }
 

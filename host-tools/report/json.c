@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/core/buf.h"
@@ -353,37 +354,50 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
     set(r, r->root, "artifacts", texts(r, f->artifacts, f->n_artifacts));
 }
 
+static int cannot_write(const char *path, int why, struct assay_err *err)
+{
+    return assay_fail(err, ASSAY_EIO, "cannot write '%.200s': %s", path,
+                      strerror(why));
+}
+
+/* 0, or the errno of what failed. Closes f. */
+static int dump(const json_t *root, FILE *f)
+{
+    int why = 0;
+
+    errno = 0;
+    if (json_dumpf(root, f, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) != 0 ||
+        fputc('\n', f) == EOF || fflush(f) != 0)
+        why = errno != 0 ? errno : EIO;
+    if (fclose(f) != 0 && why == 0)
+        why = errno != 0 ? errno : EIO;
+    return why;
+}
+
+/* A new file appears complete or not at all. A device, a pipe or a link that
+ * is there already is written to, never replaced. */
 static int write_file(const json_t *root, const char *path,
                       struct assay_err *err)
 {
     char temp[4096];
+    struct stat st;
+    bool in_place = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    const char *name = in_place ? path : temp;
     FILE *f;
-    int rc;
+    int why;
 
     if (snprintf(temp, sizeof(temp), "%s.%ld.tmp", path, (long)getpid()) >=
         (int)sizeof(temp))
-        return assay_fail(err, ASSAY_EIO, "cannot write '%.200s': %s", path,
-                          strerror(ENAMETOOLONG));
-    f = fopen(temp, "w");
+        return cannot_write(path, ENAMETOOLONG, err);
+    f = fopen(name, "w");
     if (f == NULL)
-        return assay_fail(err, ASSAY_EIO, "cannot write '%.200s': %s", path,
-                          strerror(errno));
-    rc = json_dumpf(root, f, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    if (rc != 0 || fputc('\n', f) == EOF || fflush(f) != 0) {
-        fclose(f);
-        rc = -1;
-    } else {
-        rc = fclose(f);
-    }
-    if (rc == 0)
-        rc = rename(temp, path);
-    if (rc != 0) {
-        assay_fail(err, ASSAY_EIO, "cannot write '%.200s': %s", path,
-                   strerror(errno));
+        return cannot_write(path, errno, err);
+    why = dump(root, f);
+    if (why == 0 && !in_place && rename(temp, path) != 0)
+        why = errno;
+    if (why != 0 && !in_place)
         unlink(temp);
-        return ASSAY_EIO;
-    }
-    return 0;
+    return why != 0 ? cannot_write(path, why, err) : 0;
 }
 
 static int json_close(struct assay_report *r, const struct assay_report_foot *f,
@@ -400,7 +414,7 @@ static int json_close(struct assay_report *r, const struct assay_report_foot *f,
     else if (json_dumpf(r->root, r->o->stream,
                         JSON_INDENT(1) | JSON_REAL_PRECISION(15)) != 0 ||
              fputc('\n', r->o->stream) == EOF || fflush(r->o->stream) != 0)
-        rc = assay_fail(err, ASSAY_EIO, "%s", assay_status_sentence(ASSAY_EIO));
+        rc = assay_fail(err, ASSAY_EIO, "cannot write to the standard output");
     json_decref(r->layers);
     json_decref(r->root);
     assay_free(r);

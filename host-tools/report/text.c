@@ -230,8 +230,8 @@ static int text_close(struct assay_report *r, const struct assay_report_foot *f,
     bad = fflush(r->f) != 0 || ferror(r->f);
     assay_free(r);
     if (bad)
-        return assay_fail(err, ASSAY_EIO, "%s",
-                          assay_status_sentence(ASSAY_EIO));
+        return assay_fail(err, ASSAY_EIO,
+                          "cannot write to the standard output");
     return 0;
 }
 

@@ -58,11 +58,31 @@ expect "nothing temporary is left" \
     test -z "$(find "$work" -name '*.tmp' -print)"
 run "$assay" run "$digits" --local -q --json "$work/none/r.json"
 expect_refused 2 "none/r.json" "a report that cannot be written is told"
-if [ -e /dev/full ]; then
-    timeout 20 "$assay" run "$digits" --local -q >/dev/full 2>"$work/err"
-    rc=$?
-    expect "a full disk is no success" test "$rc" = 2
+if [ -c /dev/full ]; then
+    for args in "run $digits --local -q" "run $digits --local --json -" \
+        "show $digits" --help --version; do
+        timeout 20 "$assay" $args >/dev/full 2>"$work/err"
+        rc=$?
+        expect "a full disk is no success: $args" test "$rc" = 2
+        expect "and is told" grep -q "^error: cannot write to the" "$work/err"
+    done
 fi
+run "$assay" run "$digits" --local --json -
+expect_rc 0 "--json -"
+expect "--json - is JSON on stdout and nothing else" \
+    python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/out"
+# What is there and no file is written to, not replaced.
+mkfifo "$work/fifo"
+ln -s target.json "$work/link.json"
+timeout 20 cat "$work/fifo" >"$work/through" &
+run "$assay" run "$digits" --local -q --json "$work/fifo"
+expect_rc 0 "--json into a pipe"
+wait $!
+expect "a pipe stays a pipe" test -p "$work/fifo"
+expect "the report came through" \
+    python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/through"
+run "$assay" run "$digits" --local -q --json "$work/link.json"
+expect "a link stays a link" test -L "$work/link.json" -a -s "$work/target.json"
 
 run "$assay" run "$digits" --local --arith conv1=q31_floor
 expect_rc 1 "text"
