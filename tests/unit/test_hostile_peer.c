@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernels/cpu.h"
@@ -418,11 +419,31 @@ static void test_no_credit(void **state)
     hang_up(&p);
 }
 
+/* Sleeps in the kernel: the ring is full. */
+static bool sleeps(pid_t pid)
+{
+    struct timespec pause = {.tv_nsec = 10000000};
+    char path[64], state = '?';
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    for (int i = 0; i < 500 && state != 'S'; i++) {
+        FILE *f = fopen(path, "r");
+
+        if (f == NULL || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+            state = '?';
+        if (f != NULL)
+            fclose(f);
+        nanosleep(&pause, NULL);
+    }
+    return state == 'S';
+}
+
 /* SIGSTOP while it waits for room: charged once there is room. */
 static void test_stopped_worker(void **state)
 {
     struct assay_msg m = start(1, 65536);
     struct peer p;
+    pid_t worker;
 
     (void)state;
     m.u.run_start.layer_timeout_ms = 1000;
@@ -430,7 +451,9 @@ static void test_stopped_worker(void **state)
     give_input(&p);
     say(&p, m, NULL, 0);
     until(&p, ASSAY_MSG_CHUNK);
-    assert_int_equal(kill(agents_worker(&agent), SIGSTOP), 0);
+    worker = agents_worker(&agent);
+    assert_true(worker > 0 && sleeps(worker));
+    assert_int_equal(kill(worker, SIGSTOP), 0);
     say(&p, numbered(ASSAY_MSG_CREDIT, UINT64_MAX), NULL, 0);
     until(&p, ASSAY_MSG_RUN_END);
     assert_int_equal(p.got.u.run_end.error.code, ASSAY_ELAYER_TIMEOUT);
