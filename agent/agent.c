@@ -18,6 +18,7 @@
 #include "lib/net/abstract.h"
 
 #define SESSIONS_MAX 64
+#define REFUSED_MAX 16 /* that are being told so */
 
 void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
 {
@@ -132,14 +133,25 @@ static void start_signals(struct assay_agent *a)
 static void on_accept(void *self, struct assay_conn *conn)
 {
     struct assay_agent *a = self;
+    bool full = a->n_sessions >= SESSIONS_MAX;
+    struct assay_session *s;
+    struct assay_err err = {0};
 
-    if (a->n_sessions >= SESSIONS_MAX) {
+    if (full)
         assay_log(ASSAY_LOG_WARN, "more than %d connections: one refused",
                   SESSIONS_MAX);
+    /* A few are told why; a flood is not worth the memory. */
+    if (a->n_sessions >= SESSIONS_MAX + REFUSED_MAX) {
         assay_conn_close(conn, NULL, NULL);
         return;
     }
-    assay_session_new(a, conn);
+    s = assay_session_new(a, conn);
+    if (full && s != NULL) {
+        assay_fail(&err, ASSAY_EBUSY,
+                   "board '%s' has %d connections, no more are taken",
+                   a->board_id, SESSIONS_MAX);
+        assay_session_fatal(s, &err);
+    }
 }
 
 static int start_listening(struct assay_agent *a, struct assay_err *err)

@@ -169,6 +169,6 @@ void assay_agent_options_help(FILE *to)
           "prints nothing but frames.\n"
           "ASSAYD_BOARD_ID in the environment stands for --board-id.\n"
           "Exit status: 0 ended by SIGTERM, SIGINT or the end of stdin; "
-          "2 bad option or refused start.\n",
+          "2 bad option or refused start; 4 internal error at the end.\n",
           to);
 }

@@ -499,6 +499,30 @@ static void test_flood(void **state)
     hang_up(&p);
 }
 
+/* The one too many is told why; when another leaves it is served. */
+static void test_crowd(void **state)
+{
+    static struct peer crowd[64];
+    struct peer p;
+
+    (void)state;
+    for (int i = 0; i < 64; i++)
+        reach(&crowd[i], READY);
+    dial(&p);
+    refused(&p, true, "has 64 connections, no more are taken");
+    hang_up(&p);
+    for (int i = 0; i < 64; i++)
+        hang_up(&crowd[i]);
+    do { /* the agent hears of it when it hears of it */
+        dial(&p);
+        say(&p,
+            (struct assay_msg){.type = ASSAY_MSG_HELLO,
+                               .u.hello = {1, 1, "hostile"}},
+            NULL, 0);
+    } while (hear(&p) != ASSAY_MSG_HELLO_ACK && (hang_up(&p), true));
+    hang_up(&p);
+}
+
 static int set_up(void **state)
 {
     char board[64];
@@ -529,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_stopped_worker),
         cmocka_unit_test(test_lease_expires),
         cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_crowd),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
