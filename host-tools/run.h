@@ -20,6 +20,7 @@ struct assay_run_layer {
     bool selected; /* to be compared */
     bool has_reference;
     uint32_t n_reference, n_received, n_compared; /* samples */
+    uint32_t n_golden; /* samples whose golden has the tensor */
     struct assay_tolerance tol;
     bool float_reference;
     struct assay_judgement judgement;
@@ -57,6 +58,7 @@ struct assay_run {
     struct assay_sample_layer *now; /* one a layer */
     uint32_t n_samples, sample;     /* sample: the one under way */
     bool host_reference;            /* a sample had no golden */
+    uint32_t n_golden, n_host;      /* samples done with one, without */
     int64_t *producer;              /* layer that computes a tensor, or -1 */
     const void **values;            /* a tensor's reference or input, or NULL */
     struct assay_sample inputs, golden;
@@ -112,6 +114,7 @@ int assay_run_save_close(struct assay_run *r, struct assay_err *err)
 
 /* run_verdict.c */
 struct assay_run_summary {
+    uint32_t partly; /* good in the samples that have it, not covered */
     uint32_t expected, received, compared, skipped, unreached, not_selected;
     uint32_t status[ASSAY_ROW_DIVERGED + 1];
     uint32_t islands, behind_islands, masked, float_reference;
@@ -128,6 +131,8 @@ struct assay_run_summary {
     bool low_coverage;
     int exit_code;
 };
+/* Do some goldens have the layer's output, and others not? */
+bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer);
 void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out);
 
 /* run_report.c: all reports; the exit code, also when writing fails. */

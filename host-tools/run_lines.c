@@ -26,7 +26,7 @@ const char *assay_run_reference(const struct assay_run *r, char *out,
 {
     const struct assay_case *c = &r->p.c;
 
-    if (r->host_reference || !c->has_goldens)
+    if (r->n_golden == 0 || !c->has_goldens)
         return assay_message(out, cap, ASSAY_MSG_REF_HOST, NULL);
     if (c->engine[0] == '\0')
         return assay_message(out, cap, ASSAY_MSG_REF_FILES, NULL);
@@ -55,8 +55,14 @@ void assay_run_head_lines(struct assay_run *r,
                   "numerics", r->p.numerics, "reference",
                   assay_run_reference(r, ref, sizeof(ref)), NULL);
     assay_line_add(l, "", text);
-    if (r->host_reference)
+    if (r->n_host > 0 && r->n_golden > 0) {
+        assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SOME_REFERENCE, "have",
+                      assay_num_u(r->n_host).text, "samples",
+                      assay_num_u(r->n_host + r->n_golden).text, NULL);
+        assay_line_add(l, "", text);
+    } else if (r->host_reference) {
         assay_line_add(l, "", assay_message_text(ASSAY_MSG_HEAD_NO_REFERENCE));
+    }
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         const struct assay_layer *y = &r->s->layers[i];
 
@@ -176,7 +182,7 @@ static void count_lines(const struct assay_run *r,
 
         assay_message(text, sizeof(text), ASSAY_MSG_SUM_COUNTS, "compared",
                       assay_num_u(sum->compared).text, "good",
-                      assay_num_u(good).text, "diverged",
+                      assay_num_u(good - sum->partly).text, "diverged",
                       assay_num_u(s[ASSAY_ROW_DIVERGED]).text, "skipped",
                       assay_num_u(sum->skipped).text, "error",
                       assay_num_u(s[ASSAY_ROW_ERROR]).text, "have",
@@ -222,6 +228,16 @@ static void gap_lines(const struct assay_run *r,
         assay_message(text, sizeof(text), ASSAY_MSG_SUM_SKIPPED, "layer",
                       y->name, "op", y->source_op, "why",
                       y->skip_reason != NULL ? y->skip_reason : "", NULL);
+        assay_line_add(l, " ", text);
+        shown++;
+    }
+    for (uint32_t i = 0; i < r->s->n_layers && shown < 10; i++) {
+        if (!r->layers[i].selected || !assay_run_partly_golden(r, i))
+            continue;
+        assay_message(text, sizeof(text), ASSAY_MSG_SUM_PARTLY_GOLDEN, "layer",
+                      r->s->layers[i].name, "have",
+                      assay_num_u(r->n_golden - r->layers[i].n_golden).text,
+                      "samples", assay_num_u(r->n_golden).text, NULL);
         assay_line_add(l, " ", text);
         shown++;
     }

@@ -221,6 +221,11 @@ static void note_missing(struct assay_run *r, uint32_t layer)
 
 static void settle(struct assay_run *r, const struct assay_judgement *j)
 {
+    const struct assay_case *c = &r->p.c;
+    bool golden = c->goldens != NULL && c->goldens[r->sample] != NULL;
+
+    r->n_golden += golden;
+    r->n_host += !golden;
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         struct assay_run_layer *k = &r->layers[i];
         struct assay_judgement one = j[i];
@@ -238,6 +243,7 @@ static void settle(struct assay_run *r, const struct assay_judgement *j)
         if (ref) {
             k->has_reference = true;
             k->n_reference++;
+            k->n_golden += golden;
         }
         if (one.status != ASSAY_ROW_NOT_OBSERVED &&
             one.status != ASSAY_ROW_SKIPPED && one.status != ASSAY_ROW_ERROR)

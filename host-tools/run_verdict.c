@@ -43,6 +43,13 @@ static enum assay_verdict judge_culprit(const struct assay_run *r,
     return assay_verdict(&e);
 }
 
+bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer)
+{
+    uint32_t n = r->layers[layer].n_golden;
+
+    return n > 0 && n < r->n_golden;
+}
+
 static void count_layer(struct assay_run *r, uint32_t i,
                         struct assay_run_summary *sum)
 {
@@ -58,12 +65,17 @@ static void count_layer(struct assay_run *r, uint32_t i,
         return;
     }
     sum->skipped += skipped;
+    sum->partly += assay_run_partly_golden(r, i) &&
+                   (k->judgement.status == ASSAY_ROW_EXACT ||
+                    k->judgement.status == ASSAY_ROW_WITHIN ||
+                    k->judgement.status == ASSAY_ROW_INHERITED);
     /* A tensor that the reference lacks is not expected of anybody; with
      * integer-only goldens the unit is the group around a skipped layer. */
     sum->expected += k->has_reference || r->host_reference;
-    if (k->n_compared > 0 && k->n_compared == k->n_reference)
+    if (k->n_compared > 0 && k->n_compared == k->n_reference &&
+        !assay_run_partly_golden(r, i))
         sum->compared++;
-    else if (k->has_reference && !skipped)
+    else if (k->has_reference && !skipped && !assay_run_partly_golden(r, i))
         sum->unreached++;
     sum->masked += k->judgement.reason == ASSAY_WHY_MASKED;
     sum->behind_islands += k->judgement.reason == ASSAY_WHY_BEHIND_FLOAT;

@@ -76,6 +76,24 @@ PY
 run "$assay" run "$work/empty" --local --min-coverage 0
 expect "nothing compared is never 0" test "$rc" != 0
 
+# A golden of one sample without a tensor, a sample without a golden.
+cp -r "$digits" "$work/gap"
+python3 "$ROOT/tests/support/edit_case.py" "$work/gap" drop \
+    conv2.y_QuantizeLinear_Output
+cp "$digits/golden/0001.npz" "$work/gap/golden/0001.npz"
+run "$assay" run "$work/gap" --local
+expect_rc 5 "a golden that lacks a tensor of another one"
+expect_out 'not covered: conv2: [0-9]+ of [0-9]+ goldens lack its output' \
+    "the layer is named"
+expect_out '^ 20 compared · 20 exact, within or inherited' "and counted once"
+rm -rf "$work/gap"
+cp -r "$digits" "$work/gap"
+rm "$work/gap/golden/0001.npz"
+run "$assay" run "$work/gap" --local
+expect_out "^# 1 of [0-9]+ samples have no golden: there the host's" \
+    "samples without a golden are counted"
+expect_out "reference onnxruntime" "the goldens' tool is still named"
+
 run "$assay" run "$digits" --local --require bpu
 expect_rc 5 "--require bpu"
 expect_out 'required evidence is missing: column bpu' "the column is named"
