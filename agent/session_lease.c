@@ -69,7 +69,11 @@ static void on_answer(void *self, bool found, const char *owner,
         answer_info(s, found ? owner : "", left_ms);
     else if (s->want_force && found)
         try_acquire(s);
-    else
+    else if (!found && s->attempts < ATTEMPTS / 2) {
+        /* It may have ended just now: once more. */
+        s->attempts += ATTEMPTS / 2;
+        try_acquire(s);
+    } else
         refuse_busy(s, owner, left_ms);
     if (s->call == NULL)
         assay_session_pause(s, false);

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #include <unistd.h>
 
 #include "kernels/cpu.h"
+#include "lib/net/abstract.h"
 #include "proto/codec.h"
 #include "tests/support/agents.h"
 #include "tests/support/slices.h"
@@ -37,6 +39,7 @@
 #define BIG (8u << 20) /* twice the ring */
 
 static struct agents agent;
+static char board[64];
 static struct assay_buf text; /* a description */
 static uint8_t identity[ASSAY_SHA256_LEN];
 
@@ -523,10 +526,33 @@ static void test_crowd(void **state)
     hang_up(&p);
 }
 
+/* Another process has the board, and ends when it is asked. */
+static void test_holder_ends(void **state)
+{
+    struct pollfd waits = {.events = POLLIN};
+    char name[96];
+    struct assay_msg m = plain(ASSAY_MSG_LEASE_ACQUIRE);
+    int asked;
+    struct peer p;
+
+    (void)state;
+    reach(&p, READY);
+    snprintf(name, sizeof(name), "assay-lease.%s", board);
+    waits.fd = assay_abstract_listen(name);
+    assert_true(waits.fd >= 0);
+    m.u.lease.owner = "next@test 1";
+    say(&p, m, NULL, 0);
+    assert_int_equal(poll(&waits, 1, 5000), 1);
+    asked = accept(waits.fd, NULL, NULL);
+    assert_true(asked >= 0);
+    close(waits.fd);
+    close(asked);
+    until(&p, ASSAY_MSG_LEASE_GRANTED);
+    hang_up(&p);
+}
+
 static int set_up(void **state)
 {
-    char board[64];
-
     (void)state;
     snprintf(board, sizeof(board), "hostile-%d", (int)getpid());
     agents_start(&agent, board, 64u << 20);
@@ -554,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_lease_expires),
         cmocka_unit_test(test_flood),
         cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_holder_ends),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
