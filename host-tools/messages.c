@@ -51,6 +51,16 @@ static void put(char *out, size_t cap, size_t *at, const char *s, size_t n)
         out[(*at)++] = s[i];
 }
 
+/* Names come from files: they do not steer a terminal. */
+static void put_value(char *out, size_t cap, size_t *at, const char *s)
+{
+    for (; *s != '\0'; s++) {
+        unsigned char c = (unsigned char)*s;
+
+        put(out, cap, at, c < 32 || c == 127 ? "?" : s, 1);
+    }
+}
+
 static void expand(char *out, size_t cap, const char *text,
                    const struct arg *args, size_t n_args)
 {
@@ -65,7 +75,7 @@ static void expand(char *out, size_t cap, const char *text,
         if (end != NULL)
             value = find_arg(args, n_args, text + 1, (size_t)(end - text - 1));
         if (value != NULL) {
-            put(out, cap, &at, value, strlen(value));
+            put_value(out, cap, &at, value);
             text = end + 1;
         } else {
             put(out, cap, &at, text++, 1);

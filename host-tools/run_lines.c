@@ -289,7 +289,16 @@ static void box_line(const struct assay_tensor *t, const struct assay_diff *d,
     }
 }
 
+/* Elements in all samples: a layer is run on the reference's inputs only where
+ * its inputs or outputs differ, elsewhere its output is known to be equal. */
+static uint64_t elements_of(const struct assay_run_layer *k,
+                            const struct assay_diff *d)
+{
+    return d->count < k->cumulative.count ? k->cumulative.count : d->count;
+}
+
 static void where_lines(const struct assay_tensor *t,
+                        const struct assay_run_layer *k,
                         const struct assay_diff *d, struct assay_lines *l)
 {
     char text[TEXT], most[64], index[160], other[200], source[160];
@@ -310,7 +319,7 @@ static void where_lines(const struct assay_tensor *t,
                       assay_num_g(3, d->max_abs).text, NULL);
     assay_message(text, sizeof(text), ASSAY_MSG_WHERE_COUNT, "mismatch",
                   assay_num_u(d->mismatch).text, "count",
-                  assay_num_u(d->count).text, "most", most, "side",
+                  assay_num_u(elements_of(k, d)).text, "most", most, "side",
                   assay_message_text(side), NULL);
     assay_line_add(l, "  where   ", text);
     box_line(t, d, l);
@@ -346,7 +355,7 @@ static const char *column_state(const struct assay_run_layer *k,
         return assay_message(out, cap, ASSAY_MSG_COLUMN_EQUAL, NULL);
     return assay_message(out, cap, ASSAY_MSG_COLUMN_DIFF, "mismatch",
                          assay_num_u(d->mismatch).text, "count",
-                         assay_num_u(d->count).text, NULL);
+                         assay_num_u(elements_of(k, d)).text, NULL);
 }
 
 /* A sentence, broken before column 118. */
@@ -391,7 +400,7 @@ static void culprit_block(const struct assay_run *r,
     assay_run_sentence(r, sum, text, sizeof(text), &id);
     snprintf(prefix, sizeof(prefix), "%s: ", assay_verdict_name(sum->verdict));
     add_wrapped(l, prefix, text);
-    where_lines(t, &k->isolated, l);
+    where_lines(t, k, &k->isolated, l);
     assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_LINE, "host",
                   column_state(k, ASSAY_COL_HOST, host, sizeof(host)), "scalar",
                   column_state(k, ASSAY_COL_CPU_SCALAR, scalar, sizeof(scalar)),

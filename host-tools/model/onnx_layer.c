@@ -52,6 +52,14 @@ uint32_t assay_onnx_input(const struct assay_onnx_node *n, uint32_t i)
     return i < n->n_in ? n->in[i] : ASSAY_ONNX_NONE;
 }
 
+/* A terminal shows these; a golden is found by its tensor's name alone. */
+static void no_controls(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < 32 || *s == 127)
+            *s = '?';
+}
+
 /* A layer's name is unique, since reports and options address layers by it:
  * a second use gets "#" and the node's position. */
 static const char *unique_name(struct assay_onnx_import *im,
@@ -62,6 +70,7 @@ static const char *unique_name(struct assay_onnx_import *im,
     char text[600];
 
     snprintf(text, sizeof(text), "%.500s", base);
+    no_controls(text);
     for (unsigned turn = 0; turn < 1000; turn++) {
         uint32_t at =
             (uint32_t)(assay_xxh64(text, strlen(text)) >> (64 - im->name_bits));
@@ -77,6 +86,7 @@ static const char *unique_name(struct assay_onnx_import *im,
             snprintf(text, sizeof(text), "%.500s#%u", base, n->index);
         else
             snprintf(text, sizeof(text), "%.500s#%u.%u", base, n->index, turn);
+        no_controls(text);
     }
     return NULL;
 }
@@ -88,6 +98,7 @@ static int new_layer(struct assay_onnx_import *im,
                      struct assay_layer **layer)
 {
     struct assay_layer *l;
+    char *op_name;
     uint32_t index;
     int rc = assay_slice_add_layer(im->s, n_inputs, &index, im->err);
 
@@ -96,9 +107,11 @@ static int new_layer(struct assay_onnx_import *im,
     l = &im->s->layers[index];
     l->name = "";
     l->name = unique_name(im, n, name);
-    l->source_op = assay_arena_str(im->s->arena, n->op, strlen(n->op));
-    if (!l->name || !l->source_op)
+    op_name = assay_arena_str(im->s->arena, n->op, strlen(n->op));
+    if (!l->name || !op_name)
         return assay_onnx_no_memory(im);
+    no_controls(op_name);
+    l->source_op = op_name;
     l->source_index = n->index;
     l->op = op;
     for (uint32_t i = 0; i < n_inputs; i++)

@@ -95,6 +95,9 @@ expect_out '^ first culprit: [0-9]{3} conv1$' "the culprit is named"
 expect_out '^unexplained: first culprit conv1: its arithmetic was overridden' \
     "the sentence tells of the override"
 expect_out '^not examined: sim, bpu' "the last line tells what is missing"
+run "$assay" run "$digits" --local --arith pw4=q31_double
+expect_out '^ 007 Conv +pw4 +1x4x4x32 +11/2048 ' "the row counts all samples"
+expect_out '^  where +11 of 2048, ' "and so does the culprit"
 run "$assay" run "$digits" --local --arith conv1=q31_floor --max-rows 2
 expect_out '^ [0-9]+ more rows' "--max-rows says how many are left"
 run "$assay" run "$digits" --local --all --sort-by mismatch -q \

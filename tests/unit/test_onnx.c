@@ -440,6 +440,20 @@ static void test_same_name_twice(void **state)
     assay_slice_free(s);
 }
 
+/* A name does not steer a terminal. */
+static void test_control_bytes(void **state)
+{
+    struct assay_slice *s;
+
+    (void)state;
+    begin(DIMS(1, 4));
+    add(node("a\x1b[31m\nb\x7f", "", "Relu", "x", "y"));
+    put_info(&graph, 12, "y", 1, DIMS(1, 4));
+    s = opened();
+    assert_string_equal(s->layers[0].name, "a?[31m?b?");
+    assay_slice_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_cropped_pool),
         cmocka_unit_test(test_shape_of_reference),
         cmocka_unit_test(test_same_name_twice),
+        cmocka_unit_test(test_control_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
