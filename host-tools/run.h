@@ -129,6 +129,7 @@ struct assay_run_summary {
     enum assay_verdict verdict;
     uint32_t missing_columns; /* --require */
     bool low_coverage;
+    bool only_itself; /* the host's scalar engine against itself */
     int exit_code;
 };
 /* Do some goldens have the layer's output, and others not? */

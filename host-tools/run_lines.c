@@ -99,6 +99,9 @@ static const char *gap_sentence(const struct assay_run *r,
     *id = ASSAY_MSG_NOT_COMPARED;
     if (sum->compared == 0)
         return assay_message(out, cap, *id, NULL);
+    *id = ASSAY_MSG_ONLY_ITSELF;
+    if (sum->only_itself)
+        return assay_message(out, cap, *id, NULL);
     *id = ASSAY_MSG_MISSING_EVIDENCE;
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
         if ((sum->missing_columns & (1u << c)) != 0)

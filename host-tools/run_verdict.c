@@ -140,7 +140,9 @@ static void find_gaps(struct assay_run *r, struct assay_run_summary *sum)
     if (sum->expected > 0)
         percent = 100.0 * sum->compared / sum->expected;
     sum->low_coverage = percent < r->o->min_coverage;
-    if (sum->missing_columns != 0 || sum->compared == 0 || sum->low_coverage)
+    sum->only_itself = r->o->local && r->scalar_only && r->n_golden == 0;
+    if (sum->missing_columns != 0 || sum->compared == 0 || sum->low_coverage ||
+        sum->only_itself)
         sum->exit_code = assay_exit_combine(sum->exit_code, 5);
 }
 

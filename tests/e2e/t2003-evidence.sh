@@ -44,11 +44,15 @@ expect_refused 2 "model|sha256" "a golden of another model is refused"
 # No goldens at all: the host stands in, and the header says so.
 variant bare
 rm -r "$work/bare/golden"
-run "$assay" run "$work/bare" --local
+run "$assay" run "$work/bare" --target "exec:$assayd --stdio"
 expect_rc 0 "without goldens"
 expect_out '^# no golden given: the host' "the header says so"
-run "$assay" run "$work/bare" --local --mode isolated
+run "$assay" run "$work/bare" --target "exec:$assayd --stdio" --mode isolated
 expect_rc 0 "without goldens, isolated"
+# The same engine on both sides is no comparison.
+run "$assay" run "$work/bare" --local
+expect_rc 5 "the host against itself"
+expect_out 'compared with itself' "and that is said"
 
 # A golden that lacks a tensor: the layer behind it is run together with the
 # one that makes its input.
