@@ -27,7 +27,7 @@ struct assay_backend_info {
     uint32_t protocol;    /* 0 for this process */
     uint32_t cpu_flags;   /* ASSAY_CPU_* */
     uint64_t memory_limit, memory_used;
-    uint32_t constants;   /* blobs held */
+    uint32_t constants; /* blobs held */
     uint64_t uptime_s;
     const char *lease_owner; /* "" free */
     uint32_t lease_expires_s;
@@ -79,10 +79,10 @@ struct assay_backend_vtable {
 };
 
 struct assay_client_options {
-    const char *target; /* HOST[:PORT] | unix:PATH | exec:CMD | ssh:U@H[:P] */
-    uint64_t timeout_ms;  /* of connect and each answer; 0: 30 s */
-    const char *owner;    /* of the lease: "user@host pid" */
-    bool force;           /* take a lease over */
+    const char *target;  /* HOST[:PORT] | unix:PATH | exec:CMD | ssh:U@H[:P] */
+    uint64_t timeout_ms; /* of connect and each answer; 0: 30 s */
+    const char *owner;   /* of the lease: "user@host pid" */
+    bool force;          /* take a lease over */
     /* Polled while waiting: true ends the wait with ASSAY_ECANCELLED. */
     const volatile int *interrupted;
 };

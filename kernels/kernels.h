@@ -44,9 +44,9 @@ const char *assay_isa_name(enum assay_isa isa); /* "scalar", "neon", ... */
  * A gemm of M x K by K x N is the case h = 1, w = M, c = K, oc = N, 1x1.
  */
 struct assay_conv2d {
-    int32_t n, h, w, c; /* input, >= 1 */
-    int32_t oh, ow, oc; /* output, >= 1 */
-    int32_t kh, kw;     /* >= 1 */
+    int32_t n, h, w, c;                                 /* input, >= 1 */
+    int32_t oh, ow, oc;                                 /* output, >= 1 */
+    int32_t kh, kw;                                     /* >= 1 */
     int32_t stride_h, stride_w, dilation_h, dilation_w; /* >= 1 */
     int32_t pad_top, pad_left; /* >= 0; bottom and right follow from oh, ow */
     int32_t groups;            /* divides c and oc */
@@ -70,8 +70,8 @@ struct assay_conv2d_kernel {
     void (*pack)(const struct assay_conv2d *p, void *packed);
     size_t (*scratch_size)(const struct assay_conv2d *p);
     /* packed and scratch are 64-byte aligned. */
-    void (*run)(const struct assay_conv2d *p, const void *packed,
-                const void *x, void *y, void *scratch);
+    void (*run)(const struct assay_conv2d *p, const void *packed, const void *x,
+                void *y, void *scratch);
 };
 
 /* ---- elementwise ------------------------------------------------------ */
@@ -206,22 +206,18 @@ struct assay_kernel_table {
 void assay_kernel_table_init(struct assay_kernel_table *t, uint32_t flags);
 
 /* The highest rung that supports the parameters; the scalar one at worst. */
-const struct assay_conv2d_kernel *
-assay_pick_conv2d(const struct assay_kernel_table *t,
-                  const struct assay_conv2d *p);
-const struct assay_unary_kernel *
-assay_pick_unary(const struct assay_kernel_table *t,
-                 const struct assay_unary *p);
-const struct assay_binary_kernel *
-assay_pick_binary(const struct assay_kernel_table *t,
-                  const struct assay_binary *p);
-const struct assay_pool_kernel *
-assay_pick_pool(const struct assay_kernel_table *t, const struct assay_pool *p);
-const struct assay_softmax_kernel *
-assay_pick_softmax(const struct assay_kernel_table *t,
-                   const struct assay_softmax *p);
-const struct assay_copy_kernel *
-assay_pick_copy(const struct assay_kernel_table *t, const struct assay_copy *p);
+const struct assay_conv2d_kernel *assay_pick_conv2d(
+    const struct assay_kernel_table *t, const struct assay_conv2d *p);
+const struct assay_unary_kernel *assay_pick_unary(
+    const struct assay_kernel_table *t, const struct assay_unary *p);
+const struct assay_binary_kernel *assay_pick_binary(
+    const struct assay_kernel_table *t, const struct assay_binary *p);
+const struct assay_pool_kernel *assay_pick_pool(
+    const struct assay_kernel_table *t, const struct assay_pool *p);
+const struct assay_softmax_kernel *assay_pick_softmax(
+    const struct assay_kernel_table *t, const struct assay_softmax *p);
+const struct assay_copy_kernel *assay_pick_copy(
+    const struct assay_kernel_table *t, const struct assay_copy *p);
 
 /* Calls fn for every registered kernel of this build, slot by slot. */
 typedef void assay_kernel_visit_fn(void *arg, const char *slot,

@@ -41,15 +41,15 @@ enum assay_step_kind {
     ASSAY_STEP_WRAP = 9,      /* wrap to `bits` signed bits                 */
     ASSAY_STEP_TO_F32 = 10,
     ASSAY_STEP_TO_F64 = 11,
-    ASSAY_STEP_FMUL = 12,     /* v (x) a                                    */
-    ASSAY_STEP_FDIV = 13,     /* v (/) a                                    */
-    ASSAY_STEP_FADD = 14,     /* v (+) a                                    */
-    ASSAY_STEP_FFMA = 15,     /* fma(v, a, b): one rounding                 */
-    ASSAY_STEP_FCLAMP = 16,   /* min(max(v, a), b)                          */
-    ASSAY_STEP_FROUND = 17,   /* to integer by `round`; outside int32 it    */
-                              /* saturates to int32 (callers clamp before)  */
-    ASSAY_STEP_ADD_ZP = 18,   /* v + a, exact                               */
-    ASSAY_STEP_CLAMP = 19,    /* min(max(v, a), b)                          */
+    ASSAY_STEP_FMUL = 12,   /* v (x) a                                    */
+    ASSAY_STEP_FDIV = 13,   /* v (/) a                                    */
+    ASSAY_STEP_FADD = 14,   /* v (+) a                                    */
+    ASSAY_STEP_FFMA = 15,   /* fma(v, a, b): one rounding                 */
+    ASSAY_STEP_FCLAMP = 16, /* min(max(v, a), b)                          */
+    ASSAY_STEP_FROUND = 17, /* to integer by `round`; outside int32 it    */
+                            /* saturates to int32 (callers clamp before)  */
+    ASSAY_STEP_ADD_ZP = 18, /* v + a, exact                               */
+    ASSAY_STEP_CLAMP = 19,  /* min(max(v, a), b)                          */
 };
 
 enum assay_round {
@@ -88,7 +88,7 @@ struct assay_program {
 
 /* How a two-operand layer joins its two operands (each after its program). */
 enum assay_combine {
-    ASSAY_COMBINE_ADD = 1,  /* integers, exact */
+    ASSAY_COMBINE_ADD = 1, /* integers, exact */
     ASSAY_COMBINE_SUB = 2,
     ASSAY_COMBINE_MUL = 3,
     ASSAY_COMBINE_FADD = 4, /* binary32, one rounding */

@@ -20,22 +20,17 @@ int64_t assay_shr(int64_t x, int n, enum assay_round round)
     uint64_t rest = (uint64_t)x & ((half << 1) - 1);
     int64_t q = x >> n; /* floor; rest / 2^n is what it dropped */
     switch (round) {
-    case ASSAY_ROUND_CEIL:
-        return q + (rest != 0);
-    case ASSAY_ROUND_TRUNC:
-        return q + (x < 0 && rest != 0);
-    case ASSAY_ROUND_HALF_UP:
-        return q + (rest >= half);
-    case ASSAY_ROUND_HALF_DOWN:
-        return q + (rest > half);
+    case ASSAY_ROUND_CEIL: return q + (rest != 0);
+    case ASSAY_ROUND_TRUNC: return q + (x < 0 && rest != 0);
+    case ASSAY_ROUND_HALF_UP: return q + (rest >= half);
+    case ASSAY_ROUND_HALF_DOWN: return q + (rest > half);
     case ASSAY_ROUND_HALF_EVEN:
         return q + (rest > half || (rest == half && (q & 1)));
     case ASSAY_ROUND_HALF_AWAY:
         return q + (rest > half || (rest == half && x >= 0));
     case ASSAY_ROUND_HALF_ZERO:
         return q + (rest > half || (rest == half && x < 0));
-    default:
-        return q;
+    default: return q;
     }
 }
 
@@ -101,17 +96,13 @@ static int64_t round_float(double x, enum assay_round round)
         return x != x ? 0 : INT32_MIN;
     if (x > 4294967296.0)
         return INT32_MAX;
-    int64_t q = (int64_t)x; /* toward 0 */
+    int64_t q = (int64_t)x;      /* toward 0 */
     double rest = x - (double)q; /* exact, the sign of x */
     double size = rest < 0 ? -rest : rest;
     int64_t away = rest < 0 ? -1 : 1;
     switch (round) {
-    case ASSAY_ROUND_FLOOR:
-        q -= rest < 0;
-        break;
-    case ASSAY_ROUND_CEIL:
-        q += rest > 0;
-        break;
+    case ASSAY_ROUND_FLOOR: q -= rest < 0; break;
+    case ASSAY_ROUND_CEIL: q += rest > 0; break;
     case ASSAY_ROUND_HALF_UP:
         if (size > 0.5 || rest == 0.5)
             q += away;
@@ -132,8 +123,7 @@ static int64_t round_float(double x, enum assay_round round)
         if (size > 0.5)
             q += away;
         break;
-    default: /* TRUNC */
-        break;
+    default: /* TRUNC */ break;
     }
     return sat32(q);
 }
@@ -182,18 +172,12 @@ static void run_int_step(const struct assay_step *s,
     size_t n = block->n;
     enum assay_round round = (enum assay_round)s->round;
     switch (s->kind) {
-    case ASSAY_STEP_ADD:
-        EACH(v->i = add_mode(v->i, A, s->add_mode));
-        break;
+    case ASSAY_STEP_ADD: EACH(v->i = add_mode(v->i, A, s->add_mode)); break;
     case ASSAY_STEP_SHL:
         EACH(v->i = assay_shr(v->i, -(int)A, ASSAY_ROUND_FLOOR));
         break;
-    case ASSAY_STEP_SHR:
-        EACH(v->i = assay_shr(v->i, (int)A, round));
-        break;
-    case ASSAY_STEP_MUL:
-        EACH(v->i = mul64(v->i, A));
-        break;
+    case ASSAY_STEP_SHR: EACH(v->i = assay_shr(v->i, (int)A, round)); break;
+    case ASSAY_STEP_MUL: EACH(v->i = mul64(v->i, A)); break;
     case ASSAY_STEP_SRDHM:
         EACH(v->i = assay_srdhm((int32_t)v->i, (int32_t)A));
         break;
@@ -206,26 +190,15 @@ static void run_int_step(const struct assay_step *s,
         EACH(int64_t e = assay_shr(block->second[k], (int)A, round);
              v->i = add64(v->i, mul64(e, B)));
         break;
-    case ASSAY_STEP_SAT:
-        EACH(v->i = assay_sat(v->i, s->bits));
-        break;
-    case ASSAY_STEP_WRAP:
-        EACH(v->i = assay_wrap(v->i, s->bits));
-        break;
-    case ASSAY_STEP_ADD_ZP:
-        EACH(v->i = add64(v->i, A));
-        break;
+    case ASSAY_STEP_SAT: EACH(v->i = assay_sat(v->i, s->bits)); break;
+    case ASSAY_STEP_WRAP: EACH(v->i = assay_wrap(v->i, s->bits)); break;
+    case ASSAY_STEP_ADD_ZP: EACH(v->i = add64(v->i, A)); break;
     case ASSAY_STEP_CLAMP:
         EACH(int64_t t = v->i > A ? v->i : A; v->i = t < B ? t : B);
         break;
-    case ASSAY_STEP_TO_F32:
-        EACH(v->f = (float)v->i);
-        break;
-    case ASSAY_STEP_TO_F64:
-        EACH(v->d = (double)v->i);
-        break;
-    default:
-        break;
+    case ASSAY_STEP_TO_F32: EACH(v->f = (float)v->i); break;
+    case ASSAY_STEP_TO_F64: EACH(v->d = (double)v->i); break;
+    default: break;
     }
 }
 
@@ -237,27 +210,16 @@ static void run_f32_step(const struct assay_step *s,
     size_t n = block->n;
     enum assay_round round = (enum assay_round)s->round;
     switch (s->kind) {
-    case ASSAY_STEP_FMUL:
-        EACH(v->f = v->f * f32_of(A));
-        break;
-    case ASSAY_STEP_FDIV:
-        EACH(v->f = v->f / f32_of(A));
-        break;
-    case ASSAY_STEP_FADD:
-        EACH(v->f = v->f + f32_of(A));
-        break;
-    case ASSAY_STEP_FFMA:
-        EACH(v->f = fmaf(v->f, f32_of(A), f32_of(B)));
-        break;
+    case ASSAY_STEP_FMUL: EACH(v->f = v->f * f32_of(A)); break;
+    case ASSAY_STEP_FDIV: EACH(v->f = v->f / f32_of(A)); break;
+    case ASSAY_STEP_FADD: EACH(v->f = v->f + f32_of(A)); break;
+    case ASSAY_STEP_FFMA: EACH(v->f = fmaf(v->f, f32_of(A), f32_of(B))); break;
     case ASSAY_STEP_FCLAMP:
         EACH(float lo = f32_of(A); float hi = f32_of(B);
              float t = v->f > lo ? v->f : lo; v->f = t < hi ? t : hi);
         break;
-    case ASSAY_STEP_FROUND:
-        EACH(v->i = round_f32(v->f, round));
-        break;
-    default:
-        break;
+    case ASSAY_STEP_FROUND: EACH(v->i = round_f32(v->f, round)); break;
+    default: break;
     }
 }
 
@@ -268,27 +230,16 @@ static void run_f64_step(const struct assay_step *s,
     size_t n = block->n;
     enum assay_round round = (enum assay_round)s->round;
     switch (s->kind) {
-    case ASSAY_STEP_FMUL:
-        EACH(v->d = v->d * f64_of(A));
-        break;
-    case ASSAY_STEP_FDIV:
-        EACH(v->d = v->d / f64_of(A));
-        break;
-    case ASSAY_STEP_FADD:
-        EACH(v->d = v->d + f64_of(A));
-        break;
-    case ASSAY_STEP_FFMA:
-        EACH(v->d = fma(v->d, f64_of(A), f64_of(B)));
-        break;
+    case ASSAY_STEP_FMUL: EACH(v->d = v->d * f64_of(A)); break;
+    case ASSAY_STEP_FDIV: EACH(v->d = v->d / f64_of(A)); break;
+    case ASSAY_STEP_FADD: EACH(v->d = v->d + f64_of(A)); break;
+    case ASSAY_STEP_FFMA: EACH(v->d = fma(v->d, f64_of(A), f64_of(B))); break;
     case ASSAY_STEP_FCLAMP:
         EACH(double lo = f64_of(A); double hi = f64_of(B);
              double t = v->d > lo ? v->d : lo; v->d = t < hi ? t : hi);
         break;
-    case ASSAY_STEP_FROUND:
-        EACH(v->i = round_f64(v->d, round));
-        break;
-    default:
-        break;
+    case ASSAY_STEP_FROUND: EACH(v->i = round_f64(v->d, round)); break;
+    default: break;
     }
 }
 
@@ -323,30 +274,16 @@ void assay_combine(enum assay_combine how, float k, union assay_value *a,
                    const union assay_value *b, size_t n)
 {
     switch (how) {
-    case ASSAY_COMBINE_ADD:
-        EACH(a[j].i = add64(a[j].i, b[j].i));
-        break;
+    case ASSAY_COMBINE_ADD: EACH(a[j].i = add64(a[j].i, b[j].i)); break;
     case ASSAY_COMBINE_SUB:
         EACH(a[j].i = (int64_t)((uint64_t)a[j].i - (uint64_t)b[j].i));
         break;
-    case ASSAY_COMBINE_MUL:
-        EACH(a[j].i = mul64(a[j].i, b[j].i));
-        break;
-    case ASSAY_COMBINE_FADD:
-        EACH(a[j].f = a[j].f + b[j].f);
-        break;
-    case ASSAY_COMBINE_FSUB:
-        EACH(a[j].f = a[j].f - b[j].f);
-        break;
-    case ASSAY_COMBINE_FMUL:
-        EACH(a[j].f = a[j].f * b[j].f);
-        break;
-    case ASSAY_COMBINE_FDIV:
-        EACH(a[j].f = a[j].f / b[j].f);
-        break;
-    case ASSAY_COMBINE_FFMA:
-        EACH(a[j].f = fmaf(b[j].f, k, a[j].f));
-        break;
+    case ASSAY_COMBINE_MUL: EACH(a[j].i = mul64(a[j].i, b[j].i)); break;
+    case ASSAY_COMBINE_FADD: EACH(a[j].f = a[j].f + b[j].f); break;
+    case ASSAY_COMBINE_FSUB: EACH(a[j].f = a[j].f - b[j].f); break;
+    case ASSAY_COMBINE_FMUL: EACH(a[j].f = a[j].f * b[j].f); break;
+    case ASSAY_COMBINE_FDIV: EACH(a[j].f = a[j].f / b[j].f); break;
+    case ASSAY_COMBINE_FFMA: EACH(a[j].f = fmaf(b[j].f, k, a[j].f)); break;
     }
 }
 
@@ -354,27 +291,13 @@ void assay_load_values(enum assay_dtype dtype, const void *src,
                        union assay_value *v, size_t n)
 {
     switch (dtype) {
-    case ASSAY_S8:
-        EACH(v[j].i = ((const int8_t *)src)[j]);
-        break;
-    case ASSAY_U8:
-        EACH(v[j].i = ((const uint8_t *)src)[j]);
-        break;
-    case ASSAY_S16:
-        EACH(v[j].i = ((const int16_t *)src)[j]);
-        break;
-    case ASSAY_U16:
-        EACH(v[j].i = ((const uint16_t *)src)[j]);
-        break;
-    case ASSAY_S32:
-        EACH(v[j].i = ((const int32_t *)src)[j]);
-        break;
-    case ASSAY_F32:
-        EACH(v[j].f = ((const float *)src)[j]);
-        break;
-    case ASSAY_S64:
-        EACH(v[j].i = ((const int64_t *)src)[j]);
-        break;
+    case ASSAY_S8: EACH(v[j].i = ((const int8_t *)src)[j]); break;
+    case ASSAY_U8: EACH(v[j].i = ((const uint8_t *)src)[j]); break;
+    case ASSAY_S16: EACH(v[j].i = ((const int16_t *)src)[j]); break;
+    case ASSAY_U16: EACH(v[j].i = ((const uint16_t *)src)[j]); break;
+    case ASSAY_S32: EACH(v[j].i = ((const int32_t *)src)[j]); break;
+    case ASSAY_F32: EACH(v[j].f = ((const float *)src)[j]); break;
+    case ASSAY_S64: EACH(v[j].i = ((const int64_t *)src)[j]); break;
     }
 }
 
@@ -382,27 +305,13 @@ void assay_store_values(enum assay_dtype dtype, void *dst,
                         const union assay_value *v, size_t n)
 {
     switch (dtype) {
-    case ASSAY_S8:
-        EACH(((int8_t *)dst)[j] = (int8_t)v[j].i);
-        break;
-    case ASSAY_U8:
-        EACH(((uint8_t *)dst)[j] = (uint8_t)v[j].i);
-        break;
-    case ASSAY_S16:
-        EACH(((int16_t *)dst)[j] = (int16_t)v[j].i);
-        break;
-    case ASSAY_U16:
-        EACH(((uint16_t *)dst)[j] = (uint16_t)v[j].i);
-        break;
-    case ASSAY_S32:
-        EACH(((int32_t *)dst)[j] = (int32_t)v[j].i);
-        break;
-    case ASSAY_F32:
-        EACH(((float *)dst)[j] = v[j].f);
-        break;
-    case ASSAY_S64:
-        EACH(((int64_t *)dst)[j] = v[j].i);
-        break;
+    case ASSAY_S8: EACH(((int8_t *)dst)[j] = (int8_t)v[j].i); break;
+    case ASSAY_U8: EACH(((uint8_t *)dst)[j] = (uint8_t)v[j].i); break;
+    case ASSAY_S16: EACH(((int16_t *)dst)[j] = (int16_t)v[j].i); break;
+    case ASSAY_U16: EACH(((uint16_t *)dst)[j] = (uint16_t)v[j].i); break;
+    case ASSAY_S32: EACH(((int32_t *)dst)[j] = (int32_t)v[j].i); break;
+    case ASSAY_F32: EACH(((float *)dst)[j] = v[j].f); break;
+    case ASSAY_S64: EACH(((int64_t *)dst)[j] = v[j].i); break;
     }
 }
 
@@ -410,16 +319,12 @@ size_t assay_dtype_size(enum assay_dtype dtype)
 {
     switch (dtype) {
     case ASSAY_S8:
-    case ASSAY_U8:
-        return 1;
+    case ASSAY_U8: return 1;
     case ASSAY_S16:
-    case ASSAY_U16:
-        return 2;
+    case ASSAY_U16: return 2;
     case ASSAY_S32:
-    case ASSAY_F32:
-        return 4;
-    case ASSAY_S64:
-        return 8;
+    case ASSAY_F32: return 4;
+    case ASSAY_S64: return 8;
     }
     return 0;
 }

@@ -18,16 +18,11 @@ enum {
 const char *assay_isa_name(enum assay_isa isa)
 {
     switch (isa) {
-    case ASSAY_ISA_REF:
-        return "scalar";
-    case ASSAY_ISA_NEON:
-        return "neon";
-    case ASSAY_ISA_DOTPROD:
-        return "dotprod";
-    case ASSAY_ISA_I8MM:
-        return "i8mm";
-    case ASSAY_ISA_COUNT:
-        break;
+    case ASSAY_ISA_REF: return "scalar";
+    case ASSAY_ISA_NEON: return "neon";
+    case ASSAY_ISA_DOTPROD: return "dotprod";
+    case ASSAY_ISA_I8MM: return "i8mm";
+    case ASSAY_ISA_COUNT: break;
     }
     return "?";
 }
@@ -62,9 +57,8 @@ void assay_kernel_table_init(struct assay_kernel_table *t, uint32_t flags)
         return (column)[ASSAY_ISA_REF]; \
     } while (0)
 
-const struct assay_conv2d_kernel *
-assay_pick_conv2d(const struct assay_kernel_table *t,
-                  const struct assay_conv2d *p)
+const struct assay_conv2d_kernel *assay_pick_conv2d(
+    const struct assay_kernel_table *t, const struct assay_conv2d *p)
 {
     if (p->x_dtype == ASSAY_S16)
         PICK(t->conv2d_x16w8, p);
@@ -73,35 +67,32 @@ assay_pick_conv2d(const struct assay_kernel_table *t,
     PICK(t->conv2d_x8w8, p);
 }
 
-const struct assay_unary_kernel *
-assay_pick_unary(const struct assay_kernel_table *t,
-                 const struct assay_unary *p)
+const struct assay_unary_kernel *assay_pick_unary(
+    const struct assay_kernel_table *t, const struct assay_unary *p)
 {
     PICK(t->unary, p);
 }
 
-const struct assay_binary_kernel *
-assay_pick_binary(const struct assay_kernel_table *t,
-                  const struct assay_binary *p)
+const struct assay_binary_kernel *assay_pick_binary(
+    const struct assay_kernel_table *t, const struct assay_binary *p)
 {
     PICK(t->binary, p);
 }
 
-const struct assay_pool_kernel *
-assay_pick_pool(const struct assay_kernel_table *t, const struct assay_pool *p)
+const struct assay_pool_kernel *assay_pick_pool(
+    const struct assay_kernel_table *t, const struct assay_pool *p)
 {
     PICK(t->pool, p);
 }
 
-const struct assay_softmax_kernel *
-assay_pick_softmax(const struct assay_kernel_table *t,
-                   const struct assay_softmax *p)
+const struct assay_softmax_kernel *assay_pick_softmax(
+    const struct assay_kernel_table *t, const struct assay_softmax *p)
 {
     PICK(t->softmax, p);
 }
 
-const struct assay_copy_kernel *
-assay_pick_copy(const struct assay_kernel_table *t, const struct assay_copy *p)
+const struct assay_copy_kernel *assay_pick_copy(
+    const struct assay_kernel_table *t, const struct assay_copy *p)
 {
     PICK(t->copy, p);
 }

@@ -174,7 +174,7 @@ static int find_goldens(struct assay_case *c, const char *folder,
                         const struct assay_model_note *note,
                         struct assay_err *err)
 {
-    struct list have = { 0 };
+    struct list have = {0};
     char *dir = join(folder, "golden"), text[400];
     int rc = 0;
 
@@ -188,8 +188,10 @@ static int find_goldens(struct assay_case *c, const char *folder,
         while (k < names->n && strcmp(names->items[k], have.items[i]))
             k++;
         if (k == names->n) {
-            snprintf(text, sizeof(text), "%.200s/%.100s: no such sample in "
-                     "inputs/: ignored", dir, have.items[i]);
+            snprintf(text, sizeof(text),
+                     "%.200s/%.100s: no such sample in "
+                     "inputs/: ignored",
+                     dir, have.items[i]);
             tell(note, text);
             continue;
         }
@@ -208,7 +210,7 @@ static int find_samples(struct assay_case *c, const char *folder,
                         struct assay_err *err)
 {
     char *dir = join(folder, "inputs");
-    struct list names = { 0 };
+    struct list names = {0};
     int rc;
 
     if (!dir)
@@ -234,8 +236,8 @@ static int find_samples(struct assay_case *c, const char *folder,
 static int find_model(struct assay_case *c, const char *folder,
                       struct assay_err *err)
 {
-    static const char *const names[] = { "model.onnx", "model.slice",
-                                         "model.tflite", "model.mlir" };
+    static const char *const names[] = {"model.onnx", "model.slice",
+                                        "model.tflite", "model.mlir"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char *path = join(folder, names[i]);
@@ -249,8 +251,7 @@ static int find_model(struct assay_case *c, const char *folder,
         assay_free(path);
     }
     return assay_fail(err, ASSAY_EIO,
-                      "%s: no model in this case, expected model.onnx",
-                      folder);
+                      "%s: no model in this case, expected model.onnx", folder);
 }
 
 /* case.json, and the remarks of the first golden. */
@@ -258,7 +259,7 @@ static int read_remarks(struct assay_case *c, const char *folder,
                         const struct assay_model_note *note,
                         struct assay_err *err)
 {
-    struct assay_npz z = { 0 };
+    struct assay_npz z = {0};
     uint8_t *data;
     size_t n;
     int rc = 0;
@@ -308,7 +309,7 @@ static int name_case(struct assay_case *c, const char *path,
 int assay_case_open(struct assay_case *out, const char *folder,
                     const struct assay_model_note *note, struct assay_err *err)
 {
-    struct assay_case c = { 0 };
+    struct assay_case c = {0};
     int rc;
 
     if (!is_folder(folder))
@@ -332,7 +333,7 @@ int assay_case_open(struct assay_case *out, const char *folder,
 /* Files named by options; a folder stands for its npz files. */
 static int add_files(struct list *l, const char *path, struct assay_err *err)
 {
-    struct list names = { 0 };
+    struct list names = {0};
     int rc = 0;
 
     if (!is_folder(path)) {
@@ -388,7 +389,7 @@ static int take_inputs(struct assay_case *c, struct list *files,
 static int take_goldens(struct assay_case *c, const char *reference,
                         struct assay_err *err)
 {
-    struct list files = { 0 };
+    struct list files = {0};
     int rc = add_files(&files, reference, err);
 
     if (!rc && files.n != c->n_samples)
@@ -410,8 +411,8 @@ int assay_case_from_files(struct assay_case *out, const char *model,
                           const struct assay_model_note *note,
                           struct assay_err *err)
 {
-    struct assay_case c = { 0 };
-    struct list files = { 0 };
+    struct assay_case c = {0};
+    struct list files = {0};
     int rc = name_case(&c, model, err);
 
     if (!rc && !(c.model_path = text_copy(model)))

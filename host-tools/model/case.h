@@ -13,7 +13,7 @@
 #define ASSAY_CASE_WHOLE SIZE_MAX
 
 struct assay_case {
-    char *name;       /* folder or model name */
+    char *name; /* folder or model name */
     char *model_path;
     size_t n_samples;
     char **inputs;  /* n_samples paths */
@@ -24,8 +24,8 @@ struct assay_case {
     /* From case.json and the first golden's __meta__; "" where unknown. */
     char model_sha256[65];
     char engine[64], engine_version[64], machine[32];
-    bool fma;       /* cpu_features has "fma" */
-    char opt[16];   /* "none", "basic", "all", "" */
+    bool fma;     /* cpu_features has "fma" */
+    char opt[16]; /* "none", "basic", "all", "" */
 };
 
 int assay_case_open(struct assay_case *out, const char *folder,

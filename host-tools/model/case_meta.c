@@ -13,12 +13,12 @@ static int load(json_t **out, const char *text, size_t n, const char *file,
     json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
 
     if (!j)
-        return assay_fail(err, ASSAY_EFORMAT, "%s: %s: line %d: %s", file,
-                          what, e.line, e.text);
+        return assay_fail(err, ASSAY_EFORMAT, "%s: %s: line %d: %s", file, what,
+                          e.line, e.text);
     if (!json_is_object(j)) {
         json_decref(j);
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "%s: %s: expected an object", file, what);
+        return assay_fail(err, ASSAY_EFORMAT, "%s: %s: expected an object",
+                          file, what);
     }
     *out = j;
     return 0;
@@ -33,8 +33,8 @@ static int text_member(const json_t *j, const char *key, char *out, size_t cap,
     if (!v || json_is_null(v))
         return 0;
     if (!json_is_string(v))
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "%s: '%s': expected a string", file, key);
+        return assay_fail(err, ASSAY_EFORMAT, "%s: '%s': expected a string",
+                          file, key);
     snprintf(out, cap, "%s", json_string_value(v));
     return 0;
 }
@@ -44,8 +44,8 @@ static bool is_sha256(const char *s)
     return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
 }
 
-static int read_remarks(struct assay_case *c, const json_t *j,
-                        const char *file, struct assay_err *err)
+static int read_remarks(struct assay_case *c, const json_t *j, const char *file,
+                        struct assay_err *err)
 {
     const json_t *options = json_object_get(j, "options");
     const json_t *features = json_object_get(j, "cpu_features");
@@ -55,7 +55,8 @@ static int read_remarks(struct assay_case *c, const json_t *j,
     if (!rc && sha[0] && !is_sha256(sha))
         rc = assay_fail(err, ASSAY_EFORMAT,
                         "%s: 'model_sha256': expected 64 hexadecimal digits, "
-                        "found '%s'", file, sha);
+                        "found '%s'",
+                        file, sha);
     if (!rc)
         rc = text_member(j, "engine", c->engine, sizeof(c->engine), file, err);
     if (!rc)
@@ -75,9 +76,9 @@ static int read_remarks(struct assay_case *c, const json_t *j,
         json_t *v;
 
         c->fma = false;
-        json_array_foreach(features, i, v)
-            if (json_is_string(v) && !strcmp(json_string_value(v), "fma"))
-                c->fma = true;
+        json_array_foreach(features, i, v) if (json_is_string(v) &&
+                                               !strcmp(json_string_value(v),
+                                                       "fma")) c->fma = true;
     }
     return 0;
 }
@@ -126,26 +127,26 @@ int assay_case_check_meta(const char *text, const char *file,
     if (json_is_string(v) && strcmp(json_string_value(v), have))
         rc = assay_fail(err, ASSAY_EMISMATCH,
                         "%s: this reference was made from another model: "
-                        "model_sha256 %.64s, but the model has %s", file,
-                        json_string_value(v), have);
+                        "model_sha256 %.64s, but the model has %s",
+                        file, json_string_value(v), have);
     inputs = json_object_get(j, "input_sha256");
     if (!rc && json_is_object(inputs)) {
-        json_object_foreach(inputs, name, v)
-            if (!rc && json_is_string(v) && sha256_of(self, name, hex) &&
-                strcmp(json_string_value(v), hex))
-                rc = assay_fail(err, ASSAY_EMISMATCH,
-                                "%s: this reference was made from another "
-                                "input '%.60s': input_sha256 %.64s, but the "
-                                "sample has %s", file, name,
-                                json_string_value(v), hex);
+        json_object_foreach(inputs, name,
+                            v) if (!rc && json_is_string(v) &&
+                                   sha256_of(self, name, hex) &&
+                                   strcmp(json_string_value(v), hex)) rc =
+            assay_fail(err, ASSAY_EMISMATCH,
+                       "%s: this reference was made from another "
+                       "input '%.60s': input_sha256 %.64s, but the "
+                       "sample has %s",
+                       file, name, json_string_value(v), hex);
     }
     json_decref(j);
     return rc;
 }
 
 /* Does the array hold n > 1 samples of this input? */
-static size_t rows_of(const struct assay_array *a,
-                      const struct assay_tensor *t)
+static size_t rows_of(const struct assay_array *a, const struct assay_tensor *t)
 {
     int64_t dims[ASSAY_MAX_RANK];
 
@@ -155,8 +156,7 @@ static size_t rows_of(const struct assay_array *a,
     if (a->rank == t->rank + 1 &&
         !memcmp(a->dims + 1, dims, t->rank * sizeof(*dims)))
         return (size_t)a->dims[0];
-    if (a->rank == t->rank && t->rank > 0 && dims[0] == 1 &&
-        a->dims[0] != 1 &&
+    if (a->rank == t->rank && t->rank > 0 && dims[0] == 1 && a->dims[0] != 1 &&
         !memcmp(a->dims + 1, dims + 1, (t->rank - 1) * sizeof(*dims)))
         return (size_t)a->dims[0];
     return 0;
@@ -166,7 +166,7 @@ int assay_case_rows(const char *model, const char *inputs, size_t *rows,
                     const struct assay_model_note *note, struct assay_err *err)
 {
     struct assay_slice *s = NULL;
-    struct assay_npz z = { 0 };
+    struct assay_npz z = {0};
     size_t n = strlen(inputs), input = 0;
     char alias[24];
     int rc;
@@ -194,7 +194,8 @@ int assay_case_rows(const char *model, const char *inputs, size_t *rows,
         if (*rows && n != *rows)
             rc = assay_fail(err, ASSAY_EFORMAT,
                             "%s: %zu samples of input '%s', but %zu of "
-                            "another", inputs, n, s->tensors[t].name, *rows);
+                            "another",
+                            inputs, n, s->tensors[t].name, *rows);
         *rows = n;
     }
     assay_npz_close(&z);

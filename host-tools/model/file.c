@@ -20,8 +20,7 @@ static int read_all(int fd, uint8_t *data, size_t n, const char *path,
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            return assay_fail(err, ASSAY_EIO, "%s: %s", path,
-                              strerror(errno));
+            return assay_fail(err, ASSAY_EIO, "%s: %s", path, strerror(errno));
         if (k == 0)
             return assay_fail(err, ASSAY_EIO,
                               "%s: became shorter while it was read", path);

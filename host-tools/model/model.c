@@ -24,8 +24,8 @@ static bool ends_with(const char *s, const char *suffix)
 static const struct assay_model_reader *pick(const char *path,
                                              const uint8_t *data, size_t n)
 {
-    static const char *const others[] = { ".tflite", ".mlir", ".slice",
-                                          ".bc", ".hbm", ".npz" };
+    static const char *const others[] = {".tflite", ".mlir", ".slice",
+                                         ".bc",     ".hbm",  ".npz"};
 
     for (size_t i = 0; i < N_READERS; i++)
         if (ends_with(path, readers[i]->suffix))
@@ -55,8 +55,7 @@ static int name_slice(struct assay_slice *s, const char *path,
 }
 
 int assay_model_open(struct assay_slice **out, const char *path,
-                     const struct assay_model_note *note,
-                     struct assay_err *err)
+                     const struct assay_model_note *note, struct assay_err *err)
 {
     const struct assay_model_reader *r;
     struct assay_slice *s = NULL;

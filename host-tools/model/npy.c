@@ -158,8 +158,8 @@ static int read_entry(struct cursor *c, struct header *h)
         h->rank = 0;
         return read_shape(c, h);
     }
-    return assay_fail(c->err, ASSAY_EFORMAT,
-                      "%s: npy header: unknown key '%s'", c->what, key);
+    return assay_fail(c->err, ASSAY_EFORMAT, "%s: npy header: unknown key '%s'",
+                      c->what, key);
 }
 
 static int read_header(struct cursor *c, struct header *h)
@@ -178,8 +178,8 @@ static int read_header(struct cursor *c, struct header *h)
         }
     }
     if (!h->have_descr || !h->have_order || !h->have_shape)
-        return assay_fail(c->err, ASSAY_EFORMAT,
-                          "%s: npy header lacks '%s'", c->what,
+        return assay_fail(c->err, ASSAY_EFORMAT, "%s: npy header lacks '%s'",
+                          c->what,
                           !h->have_descr   ? "descr"
                           : !h->have_order ? "fortran_order"
                                            : "shape");
@@ -197,12 +197,12 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    { "i1", 1, ASSAY_S8, AS_IS },       { "u1", 1, ASSAY_U8, AS_IS },
-    { "b1", 1, ASSAY_U8, BOOL_TO_U8 },  { "i2", 2, ASSAY_S16, AS_IS },
-    { "u2", 2, ASSAY_U16, AS_IS },      { "i4", 4, ASSAY_S32, AS_IS },
-    { "u4", 4, ASSAY_S64, U32_TO_S64 }, { "i8", 8, ASSAY_S64, AS_IS },
-    { "f4", 4, ASSAY_F32, AS_IS },      { "f8", 8, ASSAY_F32, F64_TO_F32 },
-    { "f2", 2, ASSAY_F32, F16_TO_F32 },
+    {"i1", 1, ASSAY_S8, AS_IS},       {"u1", 1, ASSAY_U8, AS_IS},
+    {"b1", 1, ASSAY_U8, BOOL_TO_U8},  {"i2", 2, ASSAY_S16, AS_IS},
+    {"u2", 2, ASSAY_U16, AS_IS},      {"i4", 4, ASSAY_S32, AS_IS},
+    {"u4", 4, ASSAY_S64, U32_TO_S64}, {"i8", 8, ASSAY_S64, AS_IS},
+    {"f4", 4, ASSAY_F32, AS_IS},      {"f8", 8, ASSAY_F32, F64_TO_F32},
+    {"f2", 2, ASSAY_F32, F16_TO_F32},
 };
 
 static float half_to_float(uint16_t h)
@@ -248,12 +248,8 @@ static void convert_one(const struct kind *k, const uint8_t *src, uint8_t *dst)
         s = u;
         memcpy(dst, &s, 8);
         break;
-    case BOOL_TO_U8:
-        *dst = *src != 0;
-        break;
-    case AS_IS:
-        memcpy(dst, src, k->bytes);
-        break;
+    case BOOL_TO_U8: *dst = *src != 0; break;
+    case AS_IS: memcpy(dst, src, k->bytes); break;
     }
 }
 
@@ -271,7 +267,7 @@ static const struct kind *find_kind(const char *descr)
 static void fill(const struct header *h, const struct kind *k,
                  const uint8_t *src, uint8_t *dst, size_t count, size_t out)
 {
-    int64_t at[ASSAY_MAX_RANK] = { 0 };
+    int64_t at[ASSAY_MAX_RANK] = {0};
 
     if (!h->fortran || h->rank < 2) {
         if (k->convert == AS_IS) {
@@ -305,7 +301,8 @@ static int count_elements(const struct header *h, const char *what,
         if (!assay_mul_size(n, (size_t)h->dims[d], &n))
             return assay_fail(err, ASSAY_ERANGE,
                               "%s: the shape has more elements than memory "
-                              "can hold", what);
+                              "can hold",
+                              what);
     *count = n;
     return 0;
 }
@@ -359,8 +356,8 @@ static int read_text(struct assay_npy *out, const struct header *h,
         return 0;
     for (const char *p = h->descr + 2; *p; p++) {
         if (!isdigit((unsigned char)*p) || chars > ASSAY_NPY_MAX_BYTES)
-            return assay_fail(err, ASSAY_EFORMAT,
-                              "%s: bad string type '%s'", what, h->descr);
+            return assay_fail(err, ASSAY_EFORMAT, "%s: bad string type '%s'",
+                              what, h->descr);
         chars = chars * 10 + (size_t)(*p - '0');
     }
     bytes = wide ? chars * 4 : chars;
@@ -390,11 +387,12 @@ static int find_header(const uint8_t *data, size_t n, struct cursor *c,
     if (n < 10 || memcmp(data, "\x93NUMPY", 6))
         return assay_fail(c->err, ASSAY_EFORMAT,
                           "%s: not an npy document: no magic bytes at offset "
-                          "0", c->what);
+                          "0",
+                          c->what);
     if (data[6] < 1 || data[6] > 3)
         return assay_fail(c->err, ASSAY_EVERSION,
-                          "%s: npy version %u.%u, expected 1.0 to 3.0",
-                          c->what, data[6], data[7]);
+                          "%s: npy version %u.%u, expected 1.0 to 3.0", c->what,
+                          data[6], data[7]);
     at = data[6] == 1 ? 10 : 12;
     if (n < at)
         return assay_fail(c->err, ASSAY_EFORMAT,
@@ -415,9 +413,9 @@ static int find_header(const uint8_t *data, size_t n, struct cursor *c,
 int assay_npy_parse(struct assay_npy *out, const uint8_t *data, size_t n,
                     const char *what, struct assay_err *err)
 {
-    struct cursor c = { .what = what, .err = err };
-    struct assay_npy r = { 0 };
-    struct header h = { 0 };
+    struct cursor c = {.what = what, .err = err};
+    struct assay_npy r = {0};
+    struct header h = {0};
     const struct kind *k;
     size_t body = 0, count = 0, need, bytes;
     int rc = find_header(data, n, &c, &body);
@@ -432,9 +430,10 @@ int assay_npy_parse(struct assay_npy *out, const uint8_t *data, size_t n,
         if (!h.structured && h.descr[0] == '>')
             return assay_fail(err, ASSAY_EUNSUPPORTED,
                               "%s: big-endian type '%s', expected "
-                              "little-endian", what, h.descr);
-        rc = h.structured ? 0 : read_text(&r, &h, data + body, n - body, what,
-                                          err);
+                              "little-endian",
+                              what, h.descr);
+        rc = h.structured ? 0
+                          : read_text(&r, &h, data + body, n - body, what, err);
         if (!rc)
             *out = r;
         return rc;
@@ -443,23 +442,20 @@ int assay_npy_parse(struct assay_npy *out, const uint8_t *data, size_t n,
     if (rc)
         return rc;
     if (!assay_mul_size(count, k->bytes, &need) || need != n - body)
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "%s: %zu elements of '%s' need %zu bytes, found %zu",
-                          what, count, h.descr,
-                          count > SIZE_MAX / k->bytes ? SIZE_MAX
-                                                      : count * k->bytes,
-                          n - body);
+        return assay_fail(
+            err, ASSAY_EFORMAT,
+            "%s: %zu elements of '%s' need %zu bytes, found %zu", what, count,
+            h.descr, count > SIZE_MAX / k->bytes ? SIZE_MAX : count * k->bytes,
+            n - body);
     if (!assay_mul_size(count, assay_dtype_bytes(k->dtype), &bytes) ||
         bytes > ASSAY_NPY_MAX_BYTES)
-        return assay_fail(err, ASSAY_ERANGE,
-                          "%s: array of more than %zu bytes", what,
-                          ASSAY_NPY_MAX_BYTES);
+        return assay_fail(err, ASSAY_ERANGE, "%s: array of more than %zu bytes",
+                          what, ASSAY_NPY_MAX_BYTES);
     r.array.data = assay_alloc(bytes ? bytes : 1);
     if (!r.array.data)
         return assay_fail(err, ASSAY_EMEMORY, "%s: no memory for %zu bytes",
                           what, bytes);
-    fill(&h, k, data + body, r.array.data, count,
-         assay_dtype_bytes(k->dtype));
+    fill(&h, k, data + body, r.array.data, count, assay_dtype_bytes(k->dtype));
     r.is_number = true;
     r.array.dtype = k->dtype;
     r.array.rank = h.rank;

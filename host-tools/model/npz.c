@@ -93,8 +93,8 @@ static int keep(struct assay_npz *z, struct assay_npy *d, const char *name,
 static int check_stat(const zip_stat_t *st, uint64_t file_size,
                       const char *what, struct assay_err *err)
 {
-    const zip_uint64_t need = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
-                              ZIP_STAT_COMP_METHOD;
+    const zip_uint64_t need =
+        ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
 
     if ((st->valid & need) != need)
         return assay_fail(err, ASSAY_EFORMAT, "%s: no size in the directory",
@@ -102,7 +102,8 @@ static int check_stat(const zip_stat_t *st, uint64_t file_size,
     if (st->comp_method != ZIP_CM_STORE && st->comp_method != ZIP_CM_DEFLATE)
         return assay_fail(err, ASSAY_EUNSUPPORTED,
                           "%s: compression method %u, expected stored or "
-                          "deflate", what, st->comp_method);
+                          "deflate",
+                          what, st->comp_method);
     if ((st->valid & ZIP_STAT_ENCRYPTION_METHOD) && st->encryption_method)
         return assay_fail(err, ASSAY_EUNSUPPORTED, "%s: encrypted", what);
     if (st->size > ASSAY_NPY_MAX_BYTES)
@@ -116,10 +117,9 @@ static int check_stat(const zip_stat_t *st, uint64_t file_size,
                           (unsigned long long)file_size);
     if (st->size / MAX_RATIO > st->comp_size ||
         (st->comp_method == ZIP_CM_STORE && st->size != st->comp_size))
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "%s: %llu bytes cannot come out of %llu", what,
-                          (unsigned long long)st->size,
-                          (unsigned long long)st->comp_size);
+        return assay_fail(
+            err, ASSAY_EFORMAT, "%s: %llu bytes cannot come out of %llu", what,
+            (unsigned long long)st->size, (unsigned long long)st->comp_size);
     return 0;
 }
 
@@ -132,8 +132,7 @@ static int read_bytes(zip_t *za, zip_uint64_t i, uint8_t *buf, size_t n,
     zip_int64_t k;
 
     if (!f)
-        return assay_fail(err, ASSAY_EFORMAT, "%s: %s", what,
-                          zip_strerror(za));
+        return assay_fail(err, ASSAY_EFORMAT, "%s: %s", what, zip_strerror(za));
     while (got < n) {
         k = zip_fread(f, buf + got, n - got);
         if (k <= 0)
@@ -143,11 +142,10 @@ static int read_bytes(zip_t *za, zip_uint64_t i, uint8_t *buf, size_t n,
     /* Reading to the end is what makes libzip compare the CRC. */
     k = got == n ? zip_fread(f, &extra, 1) : 0;
     if (got != n || k != 0) {
-        int rc = assay_fail(err, ASSAY_EFORMAT,
-                            "%s: damaged: %s (%zu of %zu bytes read)", what,
-                            k < 0 || got != n ? zip_file_strerror(f)
-                                              : "longer than declared",
-                            got, n);
+        int rc = assay_fail(
+            err, ASSAY_EFORMAT, "%s: damaged: %s (%zu of %zu bytes read)", what,
+            k < 0 || got != n ? zip_file_strerror(f) : "longer than declared",
+            got, n);
         zip_fclose(f);
         return rc;
     }
@@ -161,7 +159,7 @@ static int read_member(struct assay_npz *z, zip_t *za, zip_uint64_t i,
                        struct assay_err *err)
 {
     char what[400], text[512];
-    struct assay_npy d = { 0 };
+    struct assay_npy d = {0};
     uint8_t *buf;
     zip_stat_t st;
     size_t len;
@@ -199,7 +197,7 @@ static int read_member(struct assay_npz *z, zip_t *za, zip_uint64_t i,
 int assay_npz_read(struct assay_npz *out, const char *path,
                    const struct assay_model_note *note, struct assay_err *err)
 {
-    struct assay_npz z = { 0 };
+    struct assay_npz z = {0};
     uint64_t total = 0;
     struct stat sb;
     zip_int64_t n;
@@ -244,12 +242,11 @@ int assay_npz_read(struct assay_npz *out, const char *path,
 int assay_npy_read(struct assay_npz *out, const char *path, const char *name,
                    const struct assay_model_note *note, struct assay_err *err)
 {
-    struct assay_npz z = { 0 };
-    struct assay_npy d = { 0 };
+    struct assay_npz z = {0};
+    struct assay_npy d = {0};
     uint8_t *data;
     size_t n;
-    int rc = assay_file_read(&data, &n, path, ASSAY_NPY_MAX_BYTES + 65536,
-                             err);
+    int rc = assay_file_read(&data, &n, path, ASSAY_NPY_MAX_BYTES + 65536, err);
 
     if (rc)
         return rc;

@@ -11,7 +11,7 @@
 #include "host-tools/model/model.h"
 
 struct assay_array {
-    char *name; /* member name without ".npy" */
+    char *name;             /* member name without ".npy" */
     enum assay_dtype dtype; /* f64 arrays are narrowed to F32, bool to U8, */
     uint32_t rank;          /* int64 kept as S64 */
     int64_t dims[ASSAY_MAX_RANK];
@@ -45,7 +45,7 @@ int assay_npz_add(struct assay_npz_writer *w, const char *name,
                   enum assay_dtype dtype, uint32_t rank, const int64_t *dims,
                   const void *data, struct assay_err *err) ASSAY_MUST_CHECK;
 int assay_npz_finish(struct assay_npz_writer *w, struct assay_err *err)
-    ASSAY_MUST_CHECK; /* frees w */
+    ASSAY_MUST_CHECK;                             /* frees w */
 void assay_npz_abort(struct assay_npz_writer *w); /* NULL safe, frees w */
 
 #endif

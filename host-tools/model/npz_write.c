@@ -72,7 +72,7 @@ int assay_npz_add(struct assay_npz_writer *w, const char *name,
                   enum assay_dtype dtype, uint32_t rank, const int64_t *dims,
                   const void *data, struct assay_err *err)
 {
-    struct assay_tensor t = { .dtype = dtype, .rank = rank };
+    struct assay_tensor t = {.dtype = dtype, .rank = rank};
     size_t count, bytes, head;
     uint8_t header[512], *buf;
     zip_source_t *src;
@@ -81,8 +81,10 @@ int assay_npz_add(struct assay_npz_writer *w, const char *name,
     int rc;
 
     if (rank > ASSAY_MAX_RANK)
-        return assay_fail(err, ASSAY_ERANGE, "array '%s' has rank %u, more "
-                          "than %d", name, rank, ASSAY_MAX_RANK);
+        return assay_fail(err, ASSAY_ERANGE,
+                          "array '%s' has rank %u, more "
+                          "than %d",
+                          name, rank, ASSAY_MAX_RANK);
     if (rank)
         memcpy(t.dims, dims, rank * sizeof(*dims));
     rc = assay_tensor_count(&t, &count, &bytes, err);
@@ -91,8 +93,7 @@ int assay_npz_add(struct assay_npz_writer *w, const char *name,
     head = assay_npy_header(header, sizeof(header), dtype, rank, dims);
     if (!head)
         return assay_fail(err, ASSAY_EUNSUPPORTED,
-                          "array '%s': type %d cannot be written", name,
-                          dtype);
+                          "array '%s': type %d cannot be written", name, dtype);
     /* libzip frees the buffer (with free), after the file is written. */
     buf = head + bytes < bytes ? NULL : malloc(head + bytes);
     if (!buf)

@@ -52,8 +52,8 @@ static int clip_steps(struct assay_onnx_import *im,
         }
     }
     if (lo > hi)
-        return assay_onnx_fail(im, n, ASSAY_ERANGE,
-                               "clip from %g to %g", (double)lo, (double)hi);
+        return assay_onnx_fail(im, n, ASSAY_ERANGE, "clip from %g to %g",
+                               (double)lo, (double)hi);
     return assay_onnx_step(im, steps, ASSAY_STEP_FCLAMP, lo, hi);
 }
 
@@ -86,10 +86,10 @@ static int scalar_steps(struct assay_onnx_import *im,
         enum assay_step_kind kind;
         bool commutes, negate;
     } ops[] = {
-        { "Add", ASSAY_STEP_FADD, true, false },
-        { "Mul", ASSAY_STEP_FMUL, true, false },
-        { "Sub", ASSAY_STEP_FADD, false, true },
-        { "Div", ASSAY_STEP_FDIV, false, false },
+        {"Add", ASSAY_STEP_FADD, true, false},
+        {"Mul", ASSAY_STEP_FMUL, true, false},
+        {"Sub", ASSAY_STEP_FADD, false, true},
+        {"Div", ASSAY_STEP_FDIV, false, false},
     };
     float c;
     bool is;
@@ -108,8 +108,8 @@ static int scalar_steps(struct assay_onnx_import *im,
         if (rc || !is || (ops[i].kind == ASSAY_STEP_FDIV && c == 0))
             return rc;
         *known = true;
-        return assay_onnx_step(im, steps, ops[i].kind,
-                               ops[i].negate ? -c : c, 0);
+        return assay_onnx_step(im, steps, ops[i].kind, ops[i].negate ? -c : c,
+                               0);
     }
     return 0;
 }
@@ -150,8 +150,8 @@ int assay_onnx_emit_unary(struct assay_onnx_import *im,
     if (ints && !im->s->tensors[x].quant.n)
         return assay_onnx_skip(im, "'%s' on %s without scales", op->node->op,
                                assay_dtype_name(im->s->tensors[x].dtype));
-    if (ints && !op->integer && !assay_onnx_is(op->node, "",
-                                               "DequantizeLinear"))
+    if (ints && !op->integer &&
+        !assay_onnx_is(op->node, "", "DequantizeLinear"))
         return assay_onnx_skip(im, "'%s' on integers", op->node->op);
     if (!ints && assay_onnx_is(op->node, "", "DequantizeLinear"))
         return assay_onnx_skip(im, "'DequantizeLinear' on float32");
@@ -197,8 +197,10 @@ static int find_side(struct assay_onnx_import *im,
         s->rank = s->k->rank;
         memcpy(s->dims, s->k->dims, sizeof(s->dims));
         if (!s->k->dtype || !s->k->count)
-            return assay_onnx_skip(im, "operand '%.100s' has type %d and %zu "
-                                   "elements", im->g->values[o->value].name,
+            return assay_onnx_skip(im,
+                                   "operand '%.100s' has type %d and %zu "
+                                   "elements",
+                                   im->g->values[o->value].name,
                                    s->k->onnx_type, s->k->count);
         return 0;
     }
@@ -208,9 +210,9 @@ static int find_side(struct assay_onnx_import *im,
     s->rank = im->s->tensors[s->tensor].rank;
     assay_tensor_source_dims(&im->s->tensors[s->tensor], s->dims);
     if (op->integer != assay_dtype_is_int(im->s->tensors[s->tensor].dtype))
-        return assay_onnx_skip(im, "'%s' on %s", op->node->op,
-                               assay_dtype_name(
-                                   im->s->tensors[s->tensor].dtype));
+        return assay_onnx_skip(
+            im, "'%s' on %s", op->node->op,
+            assay_dtype_name(im->s->tensors[s->tensor].dtype));
     return 0;
 }
 
@@ -239,9 +241,8 @@ static int store_side(struct assay_onnx_import *im,
                       const struct side *s, uint32_t rank, uint32_t *index)
 {
     if (s->k)
-        return assay_onnx_new_constant(
-            im, im->g->values[op->in[i].value].name, s->k, rank,
-            &op->in[i].q, "NHWC", index);
+        return assay_onnx_new_constant(im, im->g->values[op->in[i].value].name,
+                                       s->k, rank, &op->in[i].q, "NHWC", index);
     *index = s->tensor;
     return assay_onnx_expand(im, op->node, rank, index);
 }
@@ -280,7 +281,7 @@ int assay_onnx_emit_binary(struct assay_onnx_import *im,
         return rc;
     l->p.binary.combine = op->combine;
     if (op->integer)
-        l->real_op = op->combine == ASSAY_COMBINE_FMUL ? ASSAY_REAL_MUL
-                                                       : ASSAY_REAL_ADD;
+        l->real_op =
+            op->combine == ASSAY_COMBINE_FMUL ? ASSAY_REAL_MUL : ASSAY_REAL_ADD;
     return assay_onnx_new_programs(im, l, 2);
 }

@@ -96,8 +96,8 @@ bool assay_onnx_is(const struct assay_onnx_node *n, const char *domain,
     return !strcmp(n->domain, domain) && !strcmp(n->op, op);
 }
 
-const struct assay_onnx_attr *
-assay_onnx_attr(const struct assay_onnx_node *n, const char *name)
+const struct assay_onnx_attr *assay_onnx_attr(const struct assay_onnx_node *n,
+                                              const char *name)
 {
     for (uint32_t i = 0; i < n->n_attrs; i++)
         if (!strcmp(n->attrs[i].name, name))
@@ -107,8 +107,7 @@ assay_onnx_attr(const struct assay_onnx_node *n, const char *name)
 
 static int attr_fail(const struct assay_onnx_graph *g,
                      const struct assay_onnx_node *n, const char *name,
-                     const char *expected, int32_t found,
-                     struct assay_err *err)
+                     const char *expected, int32_t found, struct assay_err *err)
 {
     char text[160];
 
@@ -156,9 +155,9 @@ int assay_onnx_attr_ints(const struct assay_onnx_graph *g,
     if (a->n != want)
         return assay_fail(err, ASSAY_EFORMAT,
                           "%s: %s: attribute '%s': expected %u integers, "
-                          "found %zu", g->file,
-                          assay_onnx_node_text(n, text, sizeof(text)), name,
-                          want, a->n);
+                          "found %zu",
+                          g->file, assay_onnx_node_text(n, text, sizeof(text)),
+                          name, want, a->n);
     memcpy(out, a->ints, want * sizeof(*out));
     return 0;
 }
@@ -195,10 +194,10 @@ static int constant_of(struct assay_onnx_graph *g,
         int32_t type;
         enum assay_dtype dtype;
     } kinds[] = {
-        { "value_float", ASSAY_ONNX_FLOAT, ASSAY_F32 },
-        { "value_int", ASSAY_ONNX_INT, ASSAY_S64 },
-        { "value_floats", ASSAY_ONNX_FLOATS, ASSAY_F32 },
-        { "value_ints", ASSAY_ONNX_INTS, ASSAY_S64 },
+        {"value_float", ASSAY_ONNX_FLOAT, ASSAY_F32},
+        {"value_int", ASSAY_ONNX_INT, ASSAY_S64},
+        {"value_floats", ASSAY_ONNX_FLOATS, ASSAY_F32},
+        {"value_ints", ASSAY_ONNX_INTS, ASSAY_S64},
     };
     const struct assay_onnx_attr *a = assay_onnx_attr(n, "value");
     struct assay_onnx_const *k;
@@ -214,8 +213,7 @@ static int constant_of(struct assay_onnx_graph *g,
             continue;
         k = assay_arena_alloc(g->arena, sizeof(*k));
         if (!k)
-            return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory",
-                              g->file);
+            return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", g->file);
         k->dtype = kinds[i].dtype;
         if (a->type == ASSAY_ONNX_FLOAT || a->type == ASSAY_ONNX_INT) {
             k->count = 1;
@@ -247,11 +245,10 @@ static int link_outputs(struct assay_onnx_graph *g, struct assay_onnx_node *n,
             continue;
         v = &g->values[n->out[i]];
         if (v->producer != ASSAY_ONNX_NONE || v->k || v->is_input)
-            return assay_fail(err, ASSAY_EFORMAT,
-                              "%s: %s: tensor '%s' is written a second time",
-                              g->file,
-                              assay_onnx_node_text(n, text, sizeof(text)),
-                              v->name);
+            return assay_fail(
+                err, ASSAY_EFORMAT,
+                "%s: %s: tensor '%s' is written a second time", g->file,
+                assay_onnx_node_text(n, text, sizeof(text)), v->name);
         v->producer = n->index;
         if (n->n_out == 1 && assay_onnx_is(n, "", "Constant")) {
             rc = constant_of(g, n, &v->k, err);
@@ -274,11 +271,11 @@ static int link_inputs(struct assay_onnx_graph *g, struct assay_onnx_node *n,
             continue;
         v = &g->values[n->in[i]];
         if (!v->k && !v->is_input && v->producer == ASSAY_ONNX_NONE)
-            return assay_fail(err, ASSAY_EFORMAT,
-                              "%s: %s: input '%s' is not computed before it "
-                              "is read", g->file,
-                              assay_onnx_node_text(n, text, sizeof(text)),
-                              v->name);
+            return assay_fail(
+                err, ASSAY_EFORMAT,
+                "%s: %s: input '%s' is not computed before it "
+                "is read",
+                g->file, assay_onnx_node_text(n, text, sizeof(text)), v->name);
         v->n_readers++;
         g->n_readers++;
     }
@@ -289,8 +286,8 @@ static int list_readers(struct assay_onnx_graph *g, struct assay_err *err)
 {
     uint32_t at = 0;
 
-    g->readers = assay_arena_array(g->arena, g->n_readers + 1,
-                                   sizeof(*g->readers));
+    g->readers =
+        assay_arena_array(g->arena, g->n_readers + 1, sizeof(*g->readers));
     if (!g->readers)
         return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", g->file);
     for (uint32_t i = 0; i < g->n_values; i++) {
@@ -326,7 +323,8 @@ int assay_onnx_link(struct assay_onnx_graph *g, struct assay_err *err)
         if (v->producer == ASSAY_ONNX_NONE && !v->is_input && !v->k)
             return assay_fail(err, ASSAY_EFORMAT,
                               "%s: graph output '%s' is not computed by any "
-                              "node", g->file, v->name);
+                              "node",
+                              g->file, v->name);
     }
     return list_readers(g, err);
 }

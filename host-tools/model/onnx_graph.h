@@ -82,8 +82,8 @@ struct assay_onnx_graph {
 /* onnx_proto.c: from the file's bytes. */
 int assay_onnx_parse(struct assay_onnx_graph *out, const uint8_t *data,
                      size_t n, const char *file,
-                     const struct assay_model_note *note,
-                     struct assay_err *err) ASSAY_MUST_CHECK;
+                     const struct assay_model_note *note, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 void assay_onnx_graph_close(struct assay_onnx_graph *g); /* NULL safe */
 
 /* onnx_graph.c: building and asking. */
@@ -97,8 +97,8 @@ uint32_t assay_onnx_intern(struct assay_onnx_graph *g, const char *name);
 int assay_onnx_link(struct assay_onnx_graph *g, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
-const struct assay_onnx_attr *
-assay_onnx_attr(const struct assay_onnx_node *n, const char *name);
+const struct assay_onnx_attr *assay_onnx_attr(const struct assay_onnx_node *n,
+                                              const char *name);
 /* The attribute or `missing`; one of another type is refused. */
 int assay_onnx_attr_int(const struct assay_onnx_graph *g,
                         const struct assay_onnx_node *n, const char *name,

@@ -55,8 +55,9 @@ static int concat_dims(struct assay_onnx_import *im,
             if (d != axis && other[d] != dims[d])
                 return assay_onnx_fail(im, op->node, ASSAY_EFORMAT,
                                        "operands of %lld and %lld in "
-                                       "dimension %u", (long long)dims[d],
-                                       (long long)other[d], d);
+                                       "dimension %u",
+                                       (long long)dims[d], (long long)other[d],
+                                       d);
             if (d == axis)
                 dims[d] += other[d];
         }
@@ -93,8 +94,10 @@ int assay_onnx_emit_concat(struct assay_onnx_import *im,
         for (uint32_t i = 1; i < op->n_in; i++)
             if (q.n != im->s->tensors[in[i]].quant.n || q.n > 1 ||
                 !assay_onnx_same_quant(&q, &im->s->tensors[in[i]].quant))
-                return assay_onnx_skip(im, "'%s' of integers with different "
-                                       "scales", op->node->op);
+                return assay_onnx_skip(im,
+                                       "'%s' of integers with different "
+                                       "scales",
+                                       op->node->op);
     }
     rc = assay_onnx_new_tensor(im, op->out, dtype, &q, &y);
     if (!rc)
@@ -130,8 +133,10 @@ static int int_list(struct assay_onnx_import *im,
     }
     k = im->g->values[v].k;
     if (!k)
-        return assay_onnx_skip(im, "'%s': '%.100s' is computed, expected a "
-                               "constant", n->op, im->g->values[v].name);
+        return assay_onnx_skip(im,
+                               "'%s': '%.100s' is computed, expected a "
+                               "constant",
+                               n->op, im->g->values[v].name);
     if (k->dtype != ASSAY_S64 || k->count > ASSAY_MAX_RANK)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "input '%s': expected at most %d int64 "
@@ -155,8 +160,8 @@ static int reshape_dims(struct assay_onnx_import *im,
     int rc = int_list(im, n, "shape", dims, rank, &found);
 
     if (!rc)
-        rc = assay_onnx_attr_int(im->g, n, "allowzero", 0, &allow_zero,
-                                 im->err);
+        rc =
+            assay_onnx_attr_int(im->g, n, "allowzero", 0, &allow_zero, im->err);
     if (rc)
         return rc;
     if (!found)
@@ -171,8 +176,8 @@ static int reshape_dims(struct assay_onnx_import *im,
         else if (dims[i] < 1 || dims[i] > total / known)
             return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                    "shape: dimension %u is %lld for %lld "
-                                   "elements", i, (long long)dims[i],
-                                   (long long)total);
+                                   "elements",
+                                   i, (long long)dims[i], (long long)total);
         else
             known *= dims[i];
     }
@@ -215,7 +220,7 @@ static int ones_dims(struct assay_onnx_import *im,
                      bool insert, int64_t *dims, uint32_t *rank)
 {
     int64_t axes[ASSAY_MAX_RANK];
-    bool mark[2 * ASSAY_MAX_RANK] = { false }, found;
+    bool mark[2 * ASSAY_MAX_RANK] = {false}, found;
     uint32_t count, full, at = 0;
     int rc = int_list(im, n, "axes", axes, &count, &found);
 
@@ -247,7 +252,7 @@ int assay_onnx_emit_reshape(struct assay_onnx_import *im,
                             struct assay_onnx_operation *op)
 {
     const struct assay_onnx_node *n = op->node;
-    int64_t src[ASSAY_MAX_RANK], dims[ASSAY_MAX_RANK] = { 0 };
+    int64_t src[ASSAY_MAX_RANK], dims[ASSAY_MAX_RANK] = {0};
     const struct assay_tensor *x;
     struct assay_quant q;
     struct assay_layer *l;
@@ -287,8 +292,8 @@ static int softmax_axis(struct assay_onnx_import *im,
                         const struct assay_tensor *x, int64_t *axis)
 {
     int64_t opset, src[ASSAY_MAX_RANK];
-    int rc = assay_onnx_attr_int(im->g, op->node, "opset", im->g->opset,
-                                 &opset, im->err);
+    int rc = assay_onnx_attr_int(im->g, op->node, "opset", im->g->opset, &opset,
+                                 im->err);
 
     if (!rc)
         rc = axis_of(im, op->node, opset < 13 ? 1 : -1, x->rank, axis);
@@ -298,9 +303,10 @@ static int softmax_axis(struct assay_onnx_import *im,
     assay_tensor_source_dims(x, src);
     for (uint32_t i = (uint32_t)*axis + 1; i < x->rank; i++)
         if (src[i] != 1)
-            return assay_onnx_skip(im, "'%s' of opset %lld over several "
-                                   "dimensions", op->node->op,
-                                   (long long)opset);
+            return assay_onnx_skip(im,
+                                   "'%s' of opset %lld over several "
+                                   "dimensions",
+                                   op->node->op, (long long)opset);
     return 0;
 }
 
@@ -322,9 +328,10 @@ int assay_onnx_emit_softmax(struct assay_onnx_import *im,
     if (rc)
         return rc;
     if (stored_axis(x, axis) != (int32_t)x->rank - 1)
-        return assay_onnx_skip(im, "'%s' over axis %lld, which is not the "
-                               "last one in memory", op->node->op,
-                               (long long)axis);
+        return assay_onnx_skip(im,
+                               "'%s' over axis %lld, which is not the "
+                               "last one in memory",
+                               op->node->op, (long long)axis);
     if (!op->integer && x->dtype != ASSAY_F32)
         return assay_onnx_skip(im, "'%s' on %s without scales", op->node->op,
                                assay_dtype_name(x->dtype));
@@ -335,8 +342,8 @@ int assay_onnx_emit_softmax(struct assay_onnx_import *im,
                                    op->integer ? op->out_dtype : ASSAY_F32,
                                    &op->out_q, &y);
     if (!rc)
-        rc = assay_onnx_new_layer(im, op->node, ASSAY_OP_SOFTMAX, 1, &in, y,
-                                  &l);
+        rc =
+            assay_onnx_new_layer(im, op->node, ASSAY_OP_SOFTMAX, 1, &in, y, &l);
     if (rc)
         return rc;
     l->p.softmax.kind = ASSAY_SOFTMAX_F32;

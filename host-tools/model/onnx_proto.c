@@ -50,8 +50,10 @@ static const char *str_or_empty(const char *s)
 static enum assay_dtype dtype_of(int32_t onnx_type)
 {
     switch (onnx_type) {
-    case 1: case 11: return ASSAY_F32;
-    case 2: case 9: return ASSAY_U8;
+    case 1:
+    case 11: return ASSAY_F32;
+    case 2:
+    case 9: return ASSAY_U8;
     case 3: return ASSAY_S8;
     case 4: return ASSAY_U16;
     case 5: return ASSAY_S16;
@@ -74,8 +76,8 @@ static int shape_of(struct reader *r, const AssayOnnx__Tensor *t,
     for (size_t i = 0; i < t->n_dims; i++) {
         if (t->dims[i] < 0)
             return assay_fail(r->err, ASSAY_EFORMAT,
-                              "%s: %s: dimension %zu is %lld", r->g->file,
-                              what, i, (long long)t->dims[i]);
+                              "%s: %s: dimension %zu is %lld", r->g->file, what,
+                              i, (long long)t->dims[i]);
         k->dims[i] = t->dims[i];
         if (!assay_mul_size(count, (size_t)t->dims[i], &count) ||
             count > SIZE_MAX / 16)
@@ -107,10 +109,9 @@ static int from_int32(struct reader *r, const AssayOnnx__Tensor *t,
         int32_t v = t->int32_data[i];
 
         if (v < lo || v > hi)
-            return assay_fail(r->err, ASSAY_EFORMAT,
-                              "%s: %s: element %zu is %d, outside %s",
-                              r->g->file, what, i, v,
-                              assay_dtype_name(k->dtype));
+            return assay_fail(
+                r->err, ASSAY_EFORMAT, "%s: %s: element %zu is %d, outside %s",
+                r->g->file, what, i, v, assay_dtype_name(k->dtype));
         switch (assay_dtype_bytes(k->dtype)) {
         case 1: ((uint8_t *)out)[i] = (uint8_t)v; break;
         case 2: ((uint16_t *)out)[i] = (uint16_t)v; break;
@@ -182,7 +183,8 @@ static int read_tensor(struct reader *r, const AssayOnnx__Tensor *t,
     if (t->data_location == 1 || t->n_external_data)
         return assay_fail(r->err, ASSAY_EUNSUPPORTED,
                           "%s: %s: its data is in another file, expected a "
-                          "model in one file", r->g->file, what);
+                          "model in one file",
+                          r->g->file, what);
     rc = shape_of(r, t, what, k);
     if (rc)
         return rc;
@@ -222,8 +224,8 @@ static int read_attr(struct reader *r, const AssayOnnx__Attribute *a,
         return no_memory(r);
     if (a->type == ASSAY_ONNX_INTS) {
         out->n = a->n_ints;
-        out->ints = assay_arena_copy(arena, a->ints,
-                                     a->n_ints * sizeof(*a->ints));
+        out->ints =
+            assay_arena_copy(arena, a->ints, a->n_ints * sizeof(*a->ints));
     } else if (a->type == ASSAY_ONNX_FLOATS) {
         out->n = a->n_floats;
         out->floats = assay_arena_copy(arena, a->floats,
@@ -282,8 +284,8 @@ static int read_node(struct reader *r, const AssayOnnx__Node *n,
         rc = read_names(r, n->output, n->n_output, &out->out);
     if (rc)
         return rc;
-    out->attrs = assay_arena_array(r->g->arena, out->n_attrs + 1,
-                                   sizeof(*out->attrs));
+    out->attrs =
+        assay_arena_array(r->g->arena, out->n_attrs + 1, sizeof(*out->attrs));
     if (!out->attrs)
         return no_memory(r);
     for (size_t i = 0; !rc && i < n->n_attribute; i++)
@@ -306,8 +308,9 @@ static int read_info(struct reader *r, const AssayOnnx__ValueInfo *v,
     if (t->shape->n_dim > ASSAY_MAX_RANK)
         return assay_fail(r->err, ASSAY_ERANGE,
                           "%s: tensor '%s': %zu dimensions, more than the "
-                          "limit of %d", r->g->file, out->name,
-                          t->shape->n_dim, ASSAY_MAX_RANK);
+                          "limit of %d",
+                          r->g->file, out->name, t->shape->n_dim,
+                          ASSAY_MAX_RANK);
     out->has_info = true;
     out->info_type = t->elem_type;
     out->info_rank = (uint32_t)t->shape->n_dim;
@@ -326,8 +329,8 @@ static int read_infos(struct reader *r, const AssayOnnx__Graph *g)
     int rc = 0;
 
     o->inputs = assay_arena_array(o->arena, g->n_input + 1, sizeof(*o->inputs));
-    o->outputs = assay_arena_array(o->arena, g->n_output + 1,
-                                   sizeof(*o->outputs));
+    o->outputs =
+        assay_arena_array(o->arena, g->n_output + 1, sizeof(*o->outputs));
     if (!o->inputs || !o->outputs)
         return no_memory(r);
     for (size_t i = 0; !rc && i < g->n_input; i++) {
@@ -369,8 +372,8 @@ static int read_initializers(struct reader *r, const AssayOnnx__Graph *g)
         v = &r->g->values[at];
         snprintf(what, sizeof(what), "initializer '%.120s'", v->name);
         if (v->k)
-            return assay_fail(r->err, ASSAY_EFORMAT,
-                              "%s: %s is there twice", r->g->file, what);
+            return assay_fail(r->err, ASSAY_EFORMAT, "%s: %s is there twice",
+                              r->g->file, what);
         rc = read_tensor(r, t, what, &v->k);
         if (rc)
             return rc;
@@ -386,8 +389,8 @@ static int read_graph(struct reader *r, const AssayOnnx__Graph *g)
         rc = read_infos(r, g);
     if (rc)
         return rc;
-    r->g->nodes = assay_arena_array(r->g->arena, g->n_node + 1,
-                                    sizeof(*r->g->nodes));
+    r->g->nodes =
+        assay_arena_array(r->g->arena, g->n_node + 1, sizeof(*r->g->nodes));
     if (!r->g->nodes)
         return no_memory(r);
     r->g->n_nodes = (uint32_t)g->n_node;
@@ -445,7 +448,7 @@ static int parse_model(struct assay_onnx_graph *g, const AssayOnnx__Model *m,
                        const char *file, const struct assay_model_note *note,
                        struct assay_err *err)
 {
-    struct reader r = { g, note, err };
+    struct reader r = {g, note, err};
     uint32_t max_values = 0;
     int rc;
 
@@ -466,12 +469,11 @@ static int parse_model(struct assay_onnx_graph *g, const AssayOnnx__Model *m,
 
 int assay_onnx_parse(struct assay_onnx_graph *out, const uint8_t *data,
                      size_t n, const char *file,
-                     const struct assay_model_note *note,
-                     struct assay_err *err)
+                     const struct assay_model_note *note, struct assay_err *err)
 {
-    struct budget budget = { assay_arena_new(), 0, ((size_t)64 << 20) + 4 * n };
-    ProtobufCAllocator allocator = { budget_alloc, budget_free, &budget };
-    struct assay_onnx_graph g = { 0 };
+    struct budget budget = {assay_arena_new(), 0, ((size_t)64 << 20) + 4 * n};
+    ProtobufCAllocator allocator = {budget_alloc, budget_free, &budget};
+    struct assay_onnx_graph g = {0};
     const AssayOnnx__Model *m;
     int rc;
 
@@ -481,7 +483,8 @@ int assay_onnx_parse(struct assay_onnx_graph *out, const uint8_t *data,
     if (!m)
         rc = assay_fail(err, ASSAY_EFORMAT,
                         "%s: not an ONNX model: %zu bytes that do not parse "
-                        "as protobuf", file, n);
+                        "as protobuf",
+                        file, n);
     else
         rc = parse_model(&g, m, file, note, err);
     assay_arena_free(budget.arena);

@@ -17,18 +17,18 @@ static const struct form {
     enum assay_onnx_kind kind;
     enum assay_combine combine;
 } forms[] = {
-    { "", "QLinearConv", "xszxszSZb", 8, ASSAY_ONNX_CONV, 0 },
-    { "", "QLinearMatMul", "xszxszSZ", 8, ASSAY_ONNX_GEMM, 0 },
-    { MICROSOFT, "QGemm", "xszxszbSZ", 6, ASSAY_ONNX_GEMM, 0 },
-    { MICROSOFT, "QLinearAdd", "xszxszSZ", 7, ASSAY_ONNX_BINARY,
-      ASSAY_COMBINE_FADD },
-    { MICROSOFT, "QLinearMul", "xszxszSZ", 7, ASSAY_ONNX_BINARY,
-      ASSAY_COMBINE_FMUL },
-    { MICROSOFT, "QLinearAveragePool", "xszSZ", 4, ASSAY_ONNX_AVG_POOL, 0 },
-    { MICROSOFT, "QLinearGlobalAveragePool", "xszSZ", 4,
-      ASSAY_ONNX_GLOBAL_AVG_POOL, 0 },
-    { MICROSOFT, "QLinearSoftmax", "xszSZ", 4, ASSAY_ONNX_SOFTMAX, 0 },
-    { MICROSOFT, "QLinearConcat", "SZ+xsz", 5, ASSAY_ONNX_CONCAT, 0 },
+    {"", "QLinearConv", "xszxszSZb", 8, ASSAY_ONNX_CONV, 0},
+    {"", "QLinearMatMul", "xszxszSZ", 8, ASSAY_ONNX_GEMM, 0},
+    {MICROSOFT, "QGemm", "xszxszbSZ", 6, ASSAY_ONNX_GEMM, 0},
+    {MICROSOFT, "QLinearAdd", "xszxszSZ", 7, ASSAY_ONNX_BINARY,
+     ASSAY_COMBINE_FADD},
+    {MICROSOFT, "QLinearMul", "xszxszSZ", 7, ASSAY_ONNX_BINARY,
+     ASSAY_COMBINE_FMUL},
+    {MICROSOFT, "QLinearAveragePool", "xszSZ", 4, ASSAY_ONNX_AVG_POOL, 0},
+    {MICROSOFT, "QLinearGlobalAveragePool", "xszSZ", 4,
+     ASSAY_ONNX_GLOBAL_AVG_POOL, 0},
+    {MICROSOFT, "QLinearSoftmax", "xszSZ", 4, ASSAY_ONNX_SOFTMAX, 0},
+    {MICROSOFT, "QLinearConcat", "SZ+xsz", 5, ASSAY_ONNX_CONCAT, 0},
 };
 
 /* Per-channel weights: which of their axes the scales go along. */
@@ -62,14 +62,12 @@ static int operand(struct assay_onnx_import *im,
     struct assay_onnx_operand *o;
 
     if (op->n_in == ASSAY_MAX_LAYER_INPUTS)
-        return assay_onnx_fail(im, n, ASSAY_ERANGE,
-                               "more than %d operands",
+        return assay_onnx_fail(im, n, ASSAY_ERANGE, "more than %d operands",
                                ASSAY_MAX_LAYER_INPUTS);
     o = &op->in[op->n_in++];
     o->value = n->in[i];
     if (o->value == ASSAY_ONNX_NONE && letter(f, i) == 'x')
-        return assay_onnx_fail(im, n, ASSAY_EFORMAT, "input %u is left out",
-                               i);
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT, "input %u is left out", i);
     if (letter(f, i) == 'b')
         return 0;
     return assay_onnx_quant(im, n, assay_onnx_input(n, i + 1),
@@ -87,7 +85,8 @@ static int read_form(struct assay_onnx_import *im,
     if (n->n_in < f->needs || n->n_out != 1 || n->out[0] == ASSAY_ONNX_NONE)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "%u inputs and %u outputs, expected at least "
-                               "%u and 1", n->n_in, n->n_out, f->needs);
+                               "%u and 1",
+                               n->n_in, n->n_out, f->needs);
     op->kind = f->kind;
     op->combine = f->combine;
     op->integer = true;
@@ -98,9 +97,7 @@ static int read_form(struct assay_onnx_import *im,
     for (uint32_t i = 0; !rc && i < n->n_in; i++) {
         switch (letter(f, i)) {
         case 'x':
-        case 'b':
-            rc = operand(im, n, f, i, op);
-            break;
+        case 'b': rc = operand(im, n, f, i, op); break;
         case 'S':
             if (n->in[i] != ASSAY_ONNX_NONE)
                 rc = assay_onnx_quant(im, n, n->in[i],

@@ -31,17 +31,17 @@ static int quant_constants(struct assay_onnx_import *im,
                                "found type %d of rank %u with %zu elements",
                                v[scale].name, (*s)->onnx_type, (*s)->rank,
                                (*s)->count);
-    if (*z && (!(*z)->dtype || (*z)->dtype == ASSAY_F32 ||
-               (*z)->dtype == ASSAY_S64))
+    if (*z &&
+        (!(*z)->dtype || (*z)->dtype == ASSAY_F32 || (*z)->dtype == ASSAY_S64))
         return assay_onnx_fail(im, n, ASSAY_EUNSUPPORTED,
                                "zero point '%s' has type %d, which is not a "
-                               "quantized type", v[zero].name,
-                               (*z)->onnx_type);
+                               "quantized type",
+                               v[zero].name, (*z)->onnx_type);
     if (*z && (*z)->count != (*s)->count)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "zero point '%s' has %zu elements, its scale "
-                               "%zu", v[zero].name, (*z)->count,
-                               (*s)->count);
+                               "%zu",
+                               v[zero].name, (*z)->count, (*s)->count);
     return 0;
 }
 
@@ -85,10 +85,10 @@ bool assay_onnx_same_quant(const struct assay_quant *a,
     if (a->n != b->n || a->axis != b->axis)
         return false;
     /* Without quantization there are no arrays to compare. */
-    return a->n == 0 || (!memcmp(a->scale, b->scale,
-                                 a->n * sizeof(*a->scale)) &&
-                         !memcmp(a->zero_point, b->zero_point,
-                                 a->n * sizeof(*a->zero_point)));
+    return a->n == 0 ||
+           (!memcmp(a->scale, b->scale, a->n * sizeof(*a->scale)) &&
+            !memcmp(a->zero_point, b->zero_point,
+                    a->n * sizeof(*a->zero_point)));
 }
 
 int assay_onnx_out(struct assay_onnx_import *im,
@@ -105,11 +105,12 @@ int assay_onnx_out(struct assay_onnx_import *im,
         if (dims[i] < 1 || dims[i] > INT32_MAX)
             return assay_onnx_fail(im, n, ASSAY_ERANGE,
                                    "dimension %u of the output is %" PRId64
-                                   ", expected 1 to 2147483647", i, dims[i]);
+                                   ", expected 1 to 2147483647",
+                                   i, dims[i]);
         if (dims[i] > MAX_ELEMENTS / total)
-            return assay_onnx_fail(im, n, ASSAY_ERANGE,
-                                   "an output of more than %" PRId64
-                                   " elements", MAX_ELEMENTS);
+            return assay_onnx_fail(
+                im, n, ASSAY_ERANGE,
+                "an output of more than %" PRId64 " elements", MAX_ELEMENTS);
         total *= dims[i];
     }
     im->have_dims = true;
@@ -123,7 +124,7 @@ int assay_onnx_out(struct assay_onnx_import *im,
 static void set_layout(struct assay_tensor *t, uint32_t rank,
                        const int64_t *source, const char *axes)
 {
-    static const uint8_t nhwc[4] = { 0, 2, 3, 1 };
+    static const uint8_t nhwc[4] = {0, 2, 3, 1};
 
     t->rank = rank;
     for (uint32_t i = 0; i < rank; i++) {
@@ -152,7 +153,8 @@ static int set_quant(struct assay_onnx_import *im, struct assay_tensor *t,
         }
     return assay_fail(im->err, ASSAY_EFORMAT,
                       "%s: tensor '%s': %u scales along axis %d do not fit "
-                      "its shape", im->g->file, t->name, q->n, q->axis);
+                      "its shape",
+                      im->g->file, t->name, q->n, q->axis);
 }
 
 /* A shape in the file that contradicts the inferred one is an error of the
@@ -165,8 +167,8 @@ static int check_info(struct assay_onnx_import *im,
     if (v->info_rank != im->out_rank)
         return assay_fail(im->err, ASSAY_EFORMAT,
                           "%s: tensor '%s': the file says rank %u, the nodes "
-                          "give %u", im->g->file, v->name, v->info_rank,
-                          im->out_rank);
+                          "give %u",
+                          im->g->file, v->name, v->info_rank, im->out_rank);
     for (uint32_t i = 0; i < v->info_rank; i++)
         if (v->info_dims[i] && v->info_dims[i] != im->out_dims[i])
             return assay_fail(im->err, ASSAY_EFORMAT,
@@ -214,8 +216,10 @@ int assay_onnx_activation(struct assay_onnx_import *im,
         return assay_onnx_skip(im, "an input is left out");
     name = im->g->values[o->value].name;
     if (im->no_shape[o->value])
-        return assay_onnx_skip(im, "the shape of its input '%.100s' is not "
-                               "known", name);
+        return assay_onnx_skip(im,
+                               "the shape of its input '%.100s' is not "
+                               "known",
+                               name);
     if (im->tensor_of[o->value] < 0)
         return assay_onnx_skip(im, "its input '%.100s' is not an activation",
                                name);
@@ -227,10 +231,11 @@ int assay_onnx_activation(struct assay_onnx_import *im,
         return set_quant(im, t, &o->q);
     if (t->quant.n == 1 && o->q.n == 1 &&
         !assay_onnx_same_quant(&t->quant, &o->q))
-        return assay_onnx_skip(im, "it reads '%.100s' with scale %.9g and zero "
+        return assay_onnx_skip(im,
+                               "it reads '%.100s' with scale %.9g and zero "
                                "point %d, which was written with %.9g and %d",
-                               name, (double)o->q.scale[0],
-                               o->q.zero_point[0], (double)t->quant.scale[0],
+                               name, (double)o->q.scale[0], o->q.zero_point[0],
+                               (double)t->quant.scale[0],
                                t->quant.zero_point[0]);
     return 0;
 }
@@ -241,7 +246,7 @@ static void permute(const struct assay_tensor *t, const void *in, void *out,
 {
     size_t unit = assay_dtype_bytes(t->dtype);
     size_t stride[ASSAY_MAX_RANK];
-    int64_t source[ASSAY_MAX_RANK], at[ASSAY_MAX_RANK] = { 0 };
+    int64_t source[ASSAY_MAX_RANK], at[ASSAY_MAX_RANK] = {0};
     size_t s = 1;
 
     assay_tensor_source_dims(t, source);
@@ -272,15 +277,17 @@ int assay_onnx_new_constant(struct assay_onnx_import *im, const char *name,
                             uint32_t *index)
 {
     int64_t dims[ASSAY_MAX_RANK];
-    struct assay_quant shifted = q ? *q : (struct assay_quant){ 0 };
+    struct assay_quant shifted = q ? *q : (struct assay_quant){0};
     uint32_t lead = rank - k->rank;
     struct assay_tensor *t;
     void *data;
     int rc;
 
     if (!k->dtype)
-        return assay_onnx_skip(im, "constant '%.100s' has type %d, which is "
-                               "not supported", name, k->onnx_type);
+        return assay_onnx_skip(im,
+                               "constant '%.100s' has type %d, which is "
+                               "not supported",
+                               name, k->onnx_type);
     if (!k->count)
         return assay_onnx_skip(im, "constant '%.100s' is empty", name);
     for (uint32_t i = 0; i < rank; i++)
@@ -308,9 +315,12 @@ int assay_onnx_new_constant(struct assay_onnx_import *im, const char *name,
 int assay_onnx_new_bias(struct assay_onnx_import *im, const char *name,
                         const int32_t *data, uint32_t n, uint32_t *index)
 {
-    struct assay_onnx_const k = { .onnx_type = 6, .dtype = ASSAY_S32,
-                                  .rank = 1, .dims = { n }, .count = n,
-                                  .data = data };
+    struct assay_onnx_const k = {.onnx_type = 6,
+                                 .dtype = ASSAY_S32,
+                                 .rank = 1,
+                                 .dims = {n},
+                                 .count = n,
+                                 .data = data};
 
     return assay_onnx_new_constant(im, name, &k, 1, NULL, "", index);
 }
@@ -322,7 +332,7 @@ static int dequantize(struct assay_onnx_import *im,
                       const struct assay_onnx_const **out)
 {
     struct assay_onnx_const *k;
-    struct assay_quant q = { 0 };
+    struct assay_quant q = {0};
     size_t inner = 1;
     int64_t axis;
     float *data;
@@ -335,11 +345,12 @@ static int dequantize(struct assay_onnx_import *im,
         return rc;
     if (axis < 0)
         axis += x->rank;
-    if (q.n > 1 && (axis < 0 || axis >= x->rank ||
-                    x->dims[axis] != (int64_t)q.n))
+    if (q.n > 1 &&
+        (axis < 0 || axis >= x->rank || x->dims[axis] != (int64_t)q.n))
         return assay_onnx_fail(im, dq, ASSAY_EFORMAT,
                                "%u scales along axis %" PRId64
-                               " do not fit the constant's shape", q.n, axis);
+                               " do not fit the constant's shape",
+                               q.n, axis);
     for (uint32_t d = (uint32_t)axis + 1; q.n > 1 && d < x->rank; d++)
         inner *= (size_t)x->dims[d];
     k = assay_arena_copy(im->g->arena, x, sizeof(*x));
@@ -349,8 +360,8 @@ static int dequantize(struct assay_onnx_import *im,
     for (size_t i = 0; i < x->count; i++) {
         size_t c = q.n > 1 ? i / inner % q.n : 0;
 
-        data[i] = (float)(assay_onnx_const_int(x, i) - q.zero_point[c]) *
-                  q.scale[c];
+        data[i] =
+            (float)(assay_onnx_const_int(x, i) - q.zero_point[c]) * q.scale[c];
     }
     k->dtype = ASSAY_F32;
     k->data = data;

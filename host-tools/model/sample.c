@@ -18,8 +18,7 @@ void assay_sample_close(struct assay_sample *s)
 }
 
 static int read_file(struct assay_npz *z, const char *path,
-                     const struct assay_model_note *note,
-                     struct assay_err *err)
+                     const struct assay_model_note *note, struct assay_err *err)
 {
     size_t n = strlen(path);
 
@@ -46,8 +45,8 @@ static void permute(const struct assay_tensor *t, const uint8_t *src,
                     uint8_t *dst, size_t count)
 {
     size_t unit = assay_dtype_bytes(t->dtype), s = 1;
-    size_t stride[ASSAY_MAX_RANK] = { 0 };
-    int64_t source[ASSAY_MAX_RANK], at[ASSAY_MAX_RANK] = { 0 };
+    size_t stride[ASSAY_MAX_RANK] = {0};
+    int64_t source[ASSAY_MAX_RANK], at[ASSAY_MAX_RANK] = {0};
     bool same = true;
 
     for (uint32_t i = 0; i < t->rank; i++)
@@ -94,8 +93,7 @@ static const uint8_t *find_bytes(const struct assay_array *a,
         if (a->rank < 1 || (!more && a->rank != t->rank) ||
             memcmp(a->dims + 1, dims + from,
                    (t->rank - from) * sizeof(*dims)) ||
-            row >= (size_t)a->dims[0] ||
-            a->bytes != bytes * (size_t)a->dims[0])
+            row >= (size_t)a->dims[0] || a->bytes != bytes * (size_t)a->dims[0])
             return NULL;
         return (const uint8_t *)a->data + row * bytes;
     }
@@ -187,8 +185,8 @@ int assay_case_inputs(struct assay_sample *out, const struct assay_case *c,
                       const struct assay_model_note *note,
                       struct assay_err *err)
 {
-    struct assay_sample s = { 0 };
-    struct assay_npz z = { 0 };
+    struct assay_sample s = {0};
+    struct assay_npz z = {0};
     size_t nth = 0;
     int rc = check_sample(c, sample, err);
 
@@ -207,8 +205,8 @@ int assay_case_inputs(struct assay_sample *out, const struct assay_case *c,
                             "%s: no array for the model's input '%s'",
                             c->inputs[sample], slice->tensors[t].name);
         else
-            rc = take(&s, slice, t, a, c->input_rows[sample],
-                      c->inputs[sample], err);
+            rc = take(&s, slice, t, a, c->input_rows[sample], c->inputs[sample],
+                      err);
     }
     assay_npz_close(&z);
     if (rc)
@@ -255,10 +253,9 @@ static bool hash_input(void *self, const char *name, char hex[65])
 
 static int check_bindings(const struct assay_case *c, size_t sample,
                           const struct assay_slice *slice,
-                          const struct assay_npz *golden,
-                          struct assay_err *err)
+                          const struct assay_npz *golden, struct assay_err *err)
 {
-    struct input_hashes h = { .slice = slice, .row = c->input_rows[sample] };
+    struct input_hashes h = {.slice = slice, .row = c->input_rows[sample]};
     char have[2 * ASSAY_SHA256_LEN + 1];
     int rc;
 
@@ -284,8 +281,8 @@ int assay_case_golden(struct assay_sample *out, const struct assay_case *c,
                       const struct assay_model_note *note,
                       struct assay_err *err)
 {
-    struct assay_sample s = { 0 };
-    struct assay_npz z = { 0 };
+    struct assay_sample s = {0};
+    struct assay_npz z = {0};
     int rc = check_sample(c, sample, err);
 
     if (!rc)

@@ -73,8 +73,7 @@ static void run_row(const struct assay_binary *p, const void *a, int64_t a_at,
     size_t y_size = assay_dtype_size(p->y_dtype);
     for (size_t at = 0; at < length; at += BLOCK) {
         size_t n = length - at < BLOCK ? length - at : BLOCK;
-        struct assay_block block = {
-            .n = n, .channel = at, .channels = length};
+        struct assay_block block = {.n = n, .channel = at, .channels = length};
         load(p->a_dtype, a, a_at + (int64_t)at * sa, sa, va, n);
         load(p->b_dtype, b, b_at + (int64_t)at * sb, sb, vb, n);
         block.v = va;

@@ -67,8 +67,8 @@ static void gather(const struct assay_conv2d *p, const int16_t *x, size_t n,
                 memset(row, 0, cg * sizeof(*row));
                 continue;
             }
-            size_t pixel = (n * (size_t)p->h + (size_t)y) * (size_t)p->w +
-                           (size_t)xx;
+            size_t pixel =
+                (n * (size_t)p->h + (size_t)y) * (size_t)p->w + (size_t)xx;
             const int16_t *from = x + pixel * (size_t)p->c + g * cg;
             for (size_t i = 0; i < cg; i++)
                 row[i] = from[i] - p->x_zero;
@@ -112,8 +112,8 @@ static void finish(const struct assay_conv2d *p, union assay_value *v,
                        (char *)y + at * assay_dtype_size(p->y_dtype), v, ocg);
 }
 
-static void run(const struct assay_conv2d *p, const void *packed,
-                const void *x, void *y, void *scratch)
+static void run(const struct assay_conv2d *p, const void *packed, const void *x,
+                void *y, void *scratch)
 {
     size_t ocg = (size_t)(p->oc / p->groups);
     int32_t *row = scratch;

@@ -112,8 +112,9 @@ static void gather(const struct assay_conv2d *p, const void *x, int32_t n,
                 memset(row, 0, cg * sizeof(*row));
                 continue;
             }
-            size_t pixel = ((size_t)n * (size_t)p->h + (size_t)y) *
-                               (size_t)p->w + (size_t)xx;
+            size_t pixel =
+                ((size_t)n * (size_t)p->h + (size_t)y) * (size_t)p->w +
+                (size_t)xx;
             centre(p, x, pixel * (size_t)p->c + (size_t)g * cg, row, cg);
         }
     }
@@ -175,19 +176,18 @@ static void finish(const struct assay_conv2d *p, union assay_value *v,
                        (char *)y + at * assay_dtype_size(p->y_dtype), v, ocg);
 }
 
-static void run(const struct assay_conv2d *p, const void *packed,
-                const void *x, void *y, void *scratch)
+static void run(const struct assay_conv2d *p, const void *packed, const void *x,
+                void *y, void *scratch)
 {
     int16_t *rows = scratch;
     union assay_value *v = (void *)((char *)scratch + rows_size(p));
-    int32_t *second =
-        (void *)((char *)scratch + rows_size(p) + values_size(p));
+    int32_t *second = (void *)((char *)scratch + rows_size(p) + values_size(p));
     size_t k = taps(p), blocks = oc_blocks(p), width = blocks * OCS;
     size_t image = (size_t)p->oh * (size_t)p->ow;
     size_t pixels = (size_t)p->n * image;
     for (int32_t g = 0; g < p->groups; g++) {
-        const int16_t *wg = (const int16_t *)packed +
-                            (size_t)g * blocks * k * OCS;
+        const int16_t *wg =
+            (const int16_t *)packed + (size_t)g * blocks * k * OCS;
         for (size_t first = 0; first < pixels; first += PIXELS) {
             size_t left = pixels - first < PIXELS ? pixels - first : PIXELS;
             for (size_t i = 0; i < left; i++) {

@@ -50,8 +50,7 @@ static size_t scratch_size(const struct assay_conv2d *p)
 
 static int32_t element(enum assay_dtype dtype, const void *x, size_t i)
 {
-    return dtype == ASSAY_S8 ? ((const int8_t *)x)[i]
-                             : ((const uint8_t *)x)[i];
+    return dtype == ASSAY_S8 ? ((const int8_t *)x)[i] : ((const uint8_t *)x)[i];
 }
 
 static void add_tap(const struct assay_conv2d *p, const void *x, size_t at,
@@ -80,16 +79,16 @@ static void sum_pixel(const struct assay_conv2d *p, const int16_t *w,
             int64_t xx = left + (int64_t)kx * p->dilation_w;
             if (xx < 0 || xx >= p->w)
                 continue;
-            size_t pixel = (n * (size_t)p->h + (size_t)y) * (size_t)p->w +
-                           (size_t)xx;
+            size_t pixel =
+                (n * (size_t)p->h + (size_t)y) * (size_t)p->w + (size_t)xx;
             size_t tap = (size_t)ky * (size_t)p->kw + (size_t)kx;
             add_tap(p, x, pixel * (size_t)p->c, w + tap * (size_t)p->oc, sums);
         }
     }
 }
 
-static void run(const struct assay_conv2d *p, const void *packed,
-                const void *x, void *y, void *scratch)
+static void run(const struct assay_conv2d *p, const void *packed, const void *x,
+                void *y, void *scratch)
 {
     size_t oc = (size_t)p->oc, at = 0;
     uint32_t *sums = scratch;

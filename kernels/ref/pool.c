@@ -47,22 +47,16 @@ static int64_t divide(int64_t s, int64_t n, enum assay_round round)
     } /* floor now, 0 <= rest < n */
     int64_t twice = rest * 2;
     switch (round) {
-    case ASSAY_ROUND_CEIL:
-        return q + (rest > 0);
-    case ASSAY_ROUND_TRUNC:
-        return q + (s < 0 && rest > 0);
-    case ASSAY_ROUND_HALF_UP:
-        return q + (twice >= n);
-    case ASSAY_ROUND_HALF_DOWN:
-        return q + (twice > n);
+    case ASSAY_ROUND_CEIL: return q + (rest > 0);
+    case ASSAY_ROUND_TRUNC: return q + (s < 0 && rest > 0);
+    case ASSAY_ROUND_HALF_UP: return q + (twice >= n);
+    case ASSAY_ROUND_HALF_DOWN: return q + (twice > n);
     case ASSAY_ROUND_HALF_EVEN:
         return q + (twice > n || (twice == n && (q & 1)));
     case ASSAY_ROUND_HALF_AWAY:
         return q + (twice > n || (twice == n && s >= 0));
-    case ASSAY_ROUND_HALF_ZERO:
-        return q + (twice > n || (twice == n && s < 0));
-    default:
-        return q;
+    case ASSAY_ROUND_HALF_ZERO: return q + (twice > n || (twice == n && s < 0));
+    default: return q;
     }
 }
 
@@ -108,8 +102,8 @@ static void pool_block(const struct assay_pool *p, const void *x, size_t n,
             int64_t xx = left + (int64_t)kx * p->dilation_w;
             if (y < 0 || y >= p->h || xx < 0 || xx >= p->w)
                 continue;
-            size_t pixel = (n * (size_t)p->h + (size_t)y) * (size_t)p->w +
-                           (size_t)xx;
+            size_t pixel =
+                (n * (size_t)p->h + (size_t)y) * (size_t)p->w + (size_t)xx;
             size_t at = pixel * (size_t)p->c + block->channel;
             assay_load_values(p->x_dtype, (const char *)x + at * size, cell,
                               block->n);

@@ -36,8 +36,7 @@ static void float_row(const float *x, float *y, size_t n)
 
 static int32_t element(enum assay_dtype dtype, const void *x, size_t i)
 {
-    return dtype == ASSAY_S8 ? ((const int8_t *)x)[i]
-                             : ((const uint8_t *)x)[i];
+    return dtype == ASSAY_S8 ? ((const int8_t *)x)[i] : ((const uint8_t *)x)[i];
 }
 
 /* The table's entries are binary32 bit patterns. */

@@ -125,24 +125,15 @@ bool assay_numerics_proved(const char *numerics, enum assay_real_op op,
 static const char *kind_name(enum assay_real_op op)
 {
     switch (op) {
-    case ASSAY_REAL_CONV:
-        return "convolution";
-    case ASSAY_REAL_ADD:
-        return "addition";
-    case ASSAY_REAL_MUL:
-        return "multiplication";
-    case ASSAY_REAL_AVG_POOL:
-        return "average pool";
-    case ASSAY_REAL_GLOBAL_AVG_POOL:
-        return "global average pool";
-    case ASSAY_REAL_CONCAT:
-        return "concat";
-    case ASSAY_REAL_SOFTMAX:
-        return "softmax";
-    case ASSAY_REAL_UNARY:
-        return "elementwise layer";
-    case ASSAY_REAL_NONE:
-        break;
+    case ASSAY_REAL_CONV: return "convolution";
+    case ASSAY_REAL_ADD: return "addition";
+    case ASSAY_REAL_MUL: return "multiplication";
+    case ASSAY_REAL_AVG_POOL: return "average pool";
+    case ASSAY_REAL_GLOBAL_AVG_POOL: return "global average pool";
+    case ASSAY_REAL_CONCAT: return "concat";
+    case ASSAY_REAL_SOFTMAX: return "softmax";
+    case ASSAY_REAL_UNARY: return "elementwise layer";
+    case ASSAY_REAL_NONE: break;
     }
     return "layer without arithmetic of its own";
 }
@@ -202,14 +193,13 @@ static int check_layer(const struct assay_slice *s, const struct assay_layer *l,
                     ? l->op == ASSAY_OP_CONV2D || l->op == ASSAY_OP_GEMM
                     : l->op == expected[l->real_op];
     if (!fits)
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "op is %s: expected that of a %s",
+        return assay_fail(err, ASSAY_EFORMAT, "op is %s: expected that of a %s",
                           assay_op_name(l->op), kind_name(l->real_op));
     for (uint32_t i = 0; i < l->n_inputs; i++)
         if (l->inputs[i] >= s->n_tensors)
-            return assay_fail(err, ASSAY_EFORMAT,
-                              "input %u is tensor %u of %u", (unsigned)i,
-                              (unsigned)l->inputs[i], (unsigned)s->n_tensors);
+            return assay_fail(err, ASSAY_EFORMAT, "input %u is tensor %u of %u",
+                              (unsigned)i, (unsigned)l->inputs[i],
+                              (unsigned)s->n_tensors);
     if (l->output >= s->n_tensors)
         return assay_fail(err, ASSAY_EFORMAT, "output is tensor %u of %u",
                           (unsigned)l->output, (unsigned)s->n_tensors);
@@ -220,23 +210,15 @@ static int apply(struct assay_slice *s, struct assay_layer *l,
                  const char *arith, struct assay_err *err)
 {
     switch (l->real_op) {
-    case ASSAY_REAL_CONV:
-        return assay_arith_conv(s, l, arith, err);
-    case ASSAY_REAL_ADD:
-        return assay_arith_add(s, l, arith, err);
-    case ASSAY_REAL_MUL:
-        return assay_arith_mul(s, l, arith, err);
+    case ASSAY_REAL_CONV: return assay_arith_conv(s, l, arith, err);
+    case ASSAY_REAL_ADD: return assay_arith_add(s, l, arith, err);
+    case ASSAY_REAL_MUL: return assay_arith_mul(s, l, arith, err);
     case ASSAY_REAL_AVG_POOL:
-    case ASSAY_REAL_GLOBAL_AVG_POOL:
-        return assay_arith_pool(s, l, arith, err);
-    case ASSAY_REAL_CONCAT:
-        return assay_arith_concat(s, l, arith, err);
-    case ASSAY_REAL_SOFTMAX:
-        return assay_arith_softmax(s, l, arith, err);
-    case ASSAY_REAL_UNARY:
-        return assay_arith_unary(s, l, arith, err);
-    case ASSAY_REAL_NONE:
-        break;
+    case ASSAY_REAL_GLOBAL_AVG_POOL: return assay_arith_pool(s, l, arith, err);
+    case ASSAY_REAL_CONCAT: return assay_arith_concat(s, l, arith, err);
+    case ASSAY_REAL_SOFTMAX: return assay_arith_softmax(s, l, arith, err);
+    case ASSAY_REAL_UNARY: return assay_arith_unary(s, l, arith, err);
+    case ASSAY_REAL_NONE: break;
     }
     return assay_fail(err, ASSAY_EUNSUPPORTED,
                       "there is no arithmetic to choose in a %s",
@@ -247,8 +229,8 @@ int assay_arith_apply(struct assay_slice *s, uint32_t layer, const char *arith,
                       struct assay_err *err)
 {
     if (layer >= s->n_layers)
-        return assay_fail(err, ASSAY_ERANGE, "layer %u of %u",
-                          (unsigned)layer, (unsigned)s->n_layers);
+        return assay_fail(err, ASSAY_ERANGE, "layer %u of %u", (unsigned)layer,
+                          (unsigned)s->n_layers);
     struct assay_layer *l = &s->layers[layer];
     int rc = 0;
     if (l->op == ASSAY_OP_SKIPPED || l->real_op == ASSAY_REAL_NONE ||

@@ -66,8 +66,8 @@ struct assay_hbm_operands {
 };
 int assay_hbm_program(struct assay_arena *arena,
                       const struct assay_hbm_operands *ops,
-                      struct assay_program *out,
-                      struct assay_err *err) ASSAY_MUST_CHECK;
+                      struct assay_program *out, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 
 /* Programs of one layer under an arithmetic, from its tensors' scales. */
 int assay_arith_apply(struct assay_slice *s, uint32_t layer, const char *arith,

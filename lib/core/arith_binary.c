@@ -148,8 +148,7 @@ static void add_ort(struct form *f, const struct assay_uniform *a,
                     const struct assay_uniform *c, bool fused)
 {
     float ra = a->scale / c->scale, rb = b->scale / c->scale;
-    float fixed = (float)c->zero -
-                  (ra * (float)a->zero + rb * (float)b->zero);
+    float fixed = (float)c->zero - (ra * (float)a->zero + rb * (float)b->zero);
     assay_build_plain(&f->a, ASSAY_STEP_TO_F32, ASSAY_ROUND_FLOOR);
     assay_build_plain(&f->b, ASSAY_STEP_TO_F32, ASSAY_ROUND_FLOOR);
     if (fused) {

@@ -96,13 +96,13 @@ int assay_arith_mul(struct assay_slice *s, struct assay_layer *l,
 int assay_arith_pool(struct assay_slice *s, struct assay_layer *l,
                      const char *arith, struct assay_err *err) ASSAY_MUST_CHECK;
 int assay_arith_concat(struct assay_slice *s, struct assay_layer *l,
-                       const char *arith,
-                       struct assay_err *err) ASSAY_MUST_CHECK;
+                       const char *arith, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 int assay_arith_softmax(struct assay_slice *s, struct assay_layer *l,
-                        const char *arith,
-                        struct assay_err *err) ASSAY_MUST_CHECK;
+                        const char *arith, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 int assay_arith_unary(struct assay_slice *s, struct assay_layer *l,
-                      const char *arith,
-                      struct assay_err *err) ASSAY_MUST_CHECK;
+                      const char *arith, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 
 #endif

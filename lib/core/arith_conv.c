@@ -7,8 +7,8 @@
 /* Scales of the accumulator, Sx * Sw[o], and of the output step. */
 struct scales {
     uint32_t n;
-    float *product32;  /* Sx (x) Sw, binary32 */
-    float *scale32;    /* product32 (/) Sy */
+    float *product32; /* Sx (x) Sw, binary32 */
+    float *scale32;   /* product32 (/) Sy */
     double *product64;
     double *scale64;
 };
@@ -95,9 +95,9 @@ int assay_arith_conv(struct assay_slice *s, struct assay_layer *l,
     if (rc)
         return rc;
     assay_build_begin(&b, s->arena, err);
-    rc = to_float ? build_float_output(&b, arith, &k)
-                  : assay_arith_policy(&b, arith, k.n, k.scale32, k.scale64,
-                                       &y);
+    rc = to_float
+             ? build_float_output(&b, arith, &k)
+             : assay_arith_policy(&b, arith, k.n, k.scale32, k.scale64, &y);
     if (rc)
         return rc;
     return assay_build_end(&b, &l->out_program);

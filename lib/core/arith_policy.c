@@ -15,11 +15,11 @@ void assay_derive_multiplier(double x, int32_t *m, int *s)
     *s = 0;
     if (!(x > 0) || !isfinite(x))
         return;
-    double q = frexp(x, &e); /* x = q * 2^e, 1/2 <= q < 1 */
+    double q = frexp(x, &e);          /* x = q * 2^e, 1/2 <= q < 1 */
     double scaled = q * 2147483648.0; /* exact: only the exponent changes */
-    int64_t mm = (int64_t)scaled; /* at least 2^30, so q * 2^31 has a */
-    if (scaled - (double)mm >= 0.5) /* fraction below the 53 bits */
-        mm++; /* half away from 0 */
+    int64_t mm = (int64_t)scaled;     /* at least 2^30, so q * 2^31 has a */
+    if (scaled - (double)mm >= 0.5)   /* fraction below the 53 bits */
+        mm++;                         /* half away from 0 */
     if (mm == 1ll << 31) {
         mm >>= 1;
         e++;
@@ -31,8 +31,20 @@ void assay_derive_multiplier(double x, int32_t *m, int *s)
 }
 
 enum policy_kind {
-    DOUBLE_AWAY, DOUBLE_UP, DOUBLE_LSAT, SINGLE, FLOOR, TRUNC0, HIGH_TRUNC,
-    HIGH_TRUNC_F1, HIGH_ROUND_F1, Q16, F32, F32_MAGIC, F32_ZPIN, F32_FLOOR05,
+    DOUBLE_AWAY,
+    DOUBLE_UP,
+    DOUBLE_LSAT,
+    SINGLE,
+    FLOOR,
+    TRUNC0,
+    HIGH_TRUNC,
+    HIGH_TRUNC_F1,
+    HIGH_ROUND_F1,
+    Q16,
+    F32,
+    F32_MAGIC,
+    F32_ZPIN,
+    F32_FLOOR05,
     F64,
 };
 
@@ -127,8 +139,8 @@ static void check_float(struct assay_builder *b, const struct policy *p,
                              "expected a finite number above 0",
                              p->name, scale, (unsigned)i);
     }
-    if (p->kind == F32_MAGIC && (ops->qmin - ops->zp < -(1 << 22) ||
-                                 ops->qmax - ops->zp > (1 << 22)))
+    if (p->kind == F32_MAGIC &&
+        (ops->qmin - ops->zp < -(1 << 22) || ops->qmax - ops->zp > (1 << 22)))
         assay_build_fail(b, ASSAY_ERANGE,
                          "range of policy '%s' is %lld to %lld with zero point "
                          "%d: expected at most 4194304 from the zero point",
@@ -187,10 +199,8 @@ static void build_high(struct assay_builder *b, const struct policy *p,
     }
     if (any_left) {
         assay_build_ints(b, ASSAY_STEP_SHL, ops->n, left);
-        assay_build_bits(b,
-                         p->kind == DOUBLE_LSAT ? ASSAY_STEP_SAT
-                                                : ASSAY_STEP_WRAP,
-                         32);
+        assay_build_bits(
+            b, p->kind == DOUBLE_LSAT ? ASSAY_STEP_SAT : ASSAY_STEP_WRAP, 32);
     }
     assay_build_ints(b, truncates ? ASSAY_STEP_SDMULH : ASSAY_STEP_SRDHM,
                      ops->n, m);

@@ -27,8 +27,7 @@ static const struct {
 };
 
 static bool divide(struct form *f, const char *arith,
-                   const struct assay_uniform *x,
-                   const struct assay_uniform *y)
+                   const struct assay_uniform *x, const struct assay_uniform *y)
 {
     for (size_t i = 0; i < sizeof(DIVISIONS) / sizeof(DIVISIONS[0]); i++) {
         if (strcmp(DIVISIONS[i].name, arith) != 0)
@@ -71,8 +70,8 @@ static void sequential(struct form *f, const struct assay_uniform *x,
 
 /* One scale that holds the count: fp32_rne or q31_double on the exact sum. */
 static void scaled(struct form *f, const char *arith,
-                   const struct assay_uniform *x,
-                   const struct assay_uniform *y, int64_t count)
+                   const struct assay_uniform *x, const struct assay_uniform *y,
+                   int64_t count)
 {
     float n = (float)count;
     float k32 = x->scale / (y->scale * n);
@@ -105,10 +104,12 @@ static int64_t fixed_count(const struct assay_slice *s,
     if (p->kh < 1 || p->kw < 1 || x->rank != 4 || y->rank != 4)
         return 0;
     /* With ceil_mode the last window may leave the image without any pad. */
-    if ((y->dims[1] - 1) * p->stride_h +
-                (int64_t)(p->kh - 1) * p->dilation_h + 1 > x->dims[1] ||
-        (y->dims[2] - 1) * p->stride_w +
-                (int64_t)(p->kw - 1) * p->dilation_w + 1 > x->dims[2])
+    if ((y->dims[1] - 1) * p->stride_h + (int64_t)(p->kh - 1) * p->dilation_h +
+                1 >
+            x->dims[1] ||
+        (y->dims[2] - 1) * p->stride_w + (int64_t)(p->kw - 1) * p->dilation_w +
+                1 >
+            x->dims[2])
         padded = true;
     if (padded && !p->count_include_pad)
         return 0;
@@ -148,8 +149,7 @@ int assay_arith_pool(struct assay_slice *s, struct assay_layer *l,
     struct assay_uniform x, y;
     int rc;
     if (l->n_inputs != 1)
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "layer has %u inputs: expected 1",
+        return assay_fail(err, ASSAY_EFORMAT, "layer has %u inputs: expected 1",
                           (unsigned)l->n_inputs);
     rc = assay_arith_uniform(&s->tensors[l->inputs[0]], &x, err);
     if (!rc)

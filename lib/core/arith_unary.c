@@ -119,8 +119,7 @@ int assay_arith_unary(struct assay_slice *s, struct assay_layer *l,
     struct assay_builder b;
     struct assay_uniform x, y;
     if (l->n_inputs != 1)
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "layer has %u inputs: expected 1",
+        return assay_fail(err, ASSAY_EFORMAT, "layer has %u inputs: expected 1",
                           (unsigned)l->n_inputs);
     const struct assay_tensor *in = &s->tensors[l->inputs[0]];
     const struct assay_tensor *out = &s->tensors[l->output];
@@ -235,8 +234,7 @@ int assay_arith_softmax(struct assay_slice *s, struct assay_layer *l,
 {
     struct assay_uniform x, y;
     if (l->n_inputs != 1)
-        return assay_fail(err, ASSAY_EFORMAT,
-                          "layer has %u inputs: expected 1",
+        return assay_fail(err, ASSAY_EFORMAT, "layer has %u inputs: expected 1",
                           (unsigned)l->n_inputs);
     const struct assay_tensor *in = &s->tensors[l->inputs[0]];
     const struct assay_tensor *out = &s->tensors[l->output];

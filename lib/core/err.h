@@ -13,9 +13,9 @@
 #include <stddef.h>
 
 enum assay_status_class {
-    ASSAY_CLASS_USAGE = 2,     /* exit 2 */
-    ASSAY_CLASS_INFRA = 3,     /* exit 3 */
-    ASSAY_CLASS_AGENT = 4,     /* exit 4 */
+    ASSAY_CLASS_USAGE = 2,       /* exit 2 */
+    ASSAY_CLASS_INFRA = 3,       /* exit 3 */
+    ASSAY_CLASS_AGENT = 4,       /* exit 4 */
     ASSAY_CLASS_INTERRUPT = 130, /* exit 130 */
 };
 

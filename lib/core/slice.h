@@ -58,15 +58,15 @@ struct assay_tensor {
 
 /* Numbers are on the wire: never renumber, only append. */
 enum assay_op {
-    ASSAY_OP_CONV2D = 1,   /* in: x, weights OHWI, [bias s32], [second] */
-    ASSAY_OP_GEMM = 2,     /* in: x [M,K], weights [N,K], [bias s32 N] */
-    ASSAY_OP_UNARY = 3,    /* in: x; program: relu, clip, quantize, ... */
-    ASSAY_OP_BINARY = 4,   /* in: a, b; broadcast to the output */
-    ASSAY_OP_POOL = 5,     /* in: x NHWC */
-    ASSAY_OP_CONCAT = 6,   /* in: 1..64 tensors */
-    ASSAY_OP_RESHAPE = 7,  /* in: x; keeps the order of the *source* layout */
-    ASSAY_OP_SOFTMAX = 8,  /* in: x; over the last stored axis */
-    ASSAY_OP_SKIPPED = 9,  /* not run: outputs come from the reference */
+    ASSAY_OP_CONV2D = 1,  /* in: x, weights OHWI, [bias s32], [second] */
+    ASSAY_OP_GEMM = 2,    /* in: x [M,K], weights [N,K], [bias s32 N] */
+    ASSAY_OP_UNARY = 3,   /* in: x; program: relu, clip, quantize, ... */
+    ASSAY_OP_BINARY = 4,  /* in: a, b; broadcast to the output */
+    ASSAY_OP_POOL = 5,    /* in: x NHWC */
+    ASSAY_OP_CONCAT = 6,  /* in: 1..64 tensors */
+    ASSAY_OP_RESHAPE = 7, /* in: x; keeps the order of the *source* layout */
+    ASSAY_OP_SOFTMAX = 8, /* in: x; over the last stored axis */
+    ASSAY_OP_SKIPPED = 9, /* not run: outputs come from the reference */
 };
 
 struct assay_conv2d_params {
@@ -96,7 +96,7 @@ struct assay_concat_params {
 };
 
 struct assay_softmax_params {
-    uint8_t kind; /* enum assay_softmax_kind */
+    uint8_t kind;          /* enum assay_softmax_kind */
     const uint32_t *table; /* TABLE: 256 entries */
 };
 
@@ -136,8 +136,8 @@ struct assay_layer {
     /* Where the arithmetic came from. */
     enum assay_real_op real_op;
     struct assay_program real_steps; /* REAL_UNARY: float steps in between */
-    const char *arith;  /* its name: "fp32_rne", "ort_fma", ... or "" */
-    bool arith_overridden; /* by --arith */
+    const char *arith;       /* its name: "fp32_rne", "ort_fma", ... or "" */
+    bool arith_overridden;   /* by --arith */
     const char *skip_reason; /* SKIPPED: one sentence */
 };
 
@@ -153,7 +153,7 @@ struct assay_slice {
     struct assay_layer *layers; /* in execution order */
 };
 
-struct assay_slice *assay_slice_new(void); /* NULL: out of memory */
+struct assay_slice *assay_slice_new(void);    /* NULL: out of memory */
 void assay_slice_free(struct assay_slice *s); /* NULL safe */
 
 /* Append; the returned element is zeroed and valid until the next append. */
@@ -165,8 +165,8 @@ int assay_slice_add_layer(struct assay_slice *s, uint32_t n_inputs,
 int64_t assay_slice_find_tensor(const struct assay_slice *s, const char *name);
 int64_t assay_slice_find_layer(const struct assay_slice *s, const char *name);
 
-size_t assay_dtype_bytes(enum assay_dtype dtype);      /* 0: unknown */
-const char *assay_dtype_name(enum assay_dtype dtype);  /* "int8", "?" */
+size_t assay_dtype_bytes(enum assay_dtype dtype);     /* 0: unknown */
+const char *assay_dtype_name(enum assay_dtype dtype); /* "int8", "?" */
 bool assay_dtype_is_int(enum assay_dtype dtype);
 /* Smallest and largest value of an integer dtype. */
 void assay_dtype_range(enum assay_dtype dtype, int64_t *lo, int64_t *hi);

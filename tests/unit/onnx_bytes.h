@@ -67,19 +67,18 @@ struct dims {
     int64_t d[12];
 };
 #define DIMS(...) \
-    ((struct dims){ (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / 8), \
-                    { __VA_ARGS__ } })
-#define SCALAR ((struct dims){ 0, { 0 } })
+    ((struct dims){(int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), {__VA_ARGS__}})
+#define SCALAR ((struct dims){0, {0}})
 
 /* graph.input (11), output (12), value_info (13) */
 static inline void put_info(struct bytes *graph, int field, const char *name,
                             int type, struct dims d)
 {
-    struct bytes shape = { .n = 0 }, tensor = { .n = 0 }, t = { .n = 0 },
-                 info = { .n = 0 };
+    struct bytes shape = {.n = 0}, tensor = {.n = 0}, t = {.n = 0},
+                 info = {.n = 0};
 
     for (int i = 0; i < d.n; i++) {
-        struct bytes dim = { .n = 0 };
+        struct bytes dim = {.n = 0};
 
         if (d.d[i])
             put_int(&dim, 1, d.d[i]);
@@ -96,7 +95,7 @@ static inline void put_info(struct bytes *graph, int field, const char *name,
 static inline void put_const(struct bytes *graph, const char *name, int type,
                              struct dims d, const void *raw, size_t n)
 {
-    struct bytes t = { .n = 0 };
+    struct bytes t = {.n = 0};
 
     for (int i = 0; i < d.n; i++)
         put_int(&t, 1, d.d[i]);
@@ -131,10 +130,9 @@ static inline void put_words(struct bytes *node, int field, const char *words)
 }
 
 static inline struct bytes node(const char *name, const char *domain,
-                                const char *op, const char *in,
-                                const char *out)
+                                const char *op, const char *in, const char *out)
 {
-    struct bytes n = { .n = 0 };
+    struct bytes n = {.n = 0};
 
     put_words(&n, 1, in);
     put_words(&n, 2, out);
@@ -144,10 +142,9 @@ static inline struct bytes node(const char *name, const char *domain,
     return n;
 }
 
-static inline void put_ints(struct bytes *node, const char *name,
-                            struct dims d)
+static inline void put_ints(struct bytes *node, const char *name, struct dims d)
 {
-    struct bytes a = { .n = 0 };
+    struct bytes a = {.n = 0};
 
     put_str(&a, 1, name);
     for (int i = 0; i < d.n; i++)
@@ -156,10 +153,9 @@ static inline void put_ints(struct bytes *node, const char *name,
     put_msg(node, 5, &a);
 }
 
-static inline void put_attr_int(struct bytes *node, const char *name,
-                                int64_t v)
+static inline void put_attr_int(struct bytes *node, const char *name, int64_t v)
 {
-    struct bytes a = { .n = 0 };
+    struct bytes a = {.n = 0};
 
     put_str(&a, 1, name);
     put_int(&a, 3, v);
@@ -170,7 +166,7 @@ static inline void put_attr_int(struct bytes *node, const char *name,
 static inline void put_attr_str(struct bytes *node, const char *name,
                                 const char *v)
 {
-    struct bytes a = { .n = 0 };
+    struct bytes a = {.n = 0};
 
     put_str(&a, 1, name);
     put_str(&a, 4, v);
@@ -180,7 +176,7 @@ static inline void put_attr_str(struct bytes *node, const char *name,
 
 static inline struct bytes model(const struct bytes *graph, int opset)
 {
-    struct bytes m = { .n = 0 }, set = { .n = 0 };
+    struct bytes m = {.n = 0}, set = {.n = 0};
 
     put_int(&m, 1, 8);
     put_msg(&m, 7, graph);

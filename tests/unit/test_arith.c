@@ -103,11 +103,16 @@ static void test_derive(void **state)
         int32_t m;
         int s;
     } rows[] = {
-        {1.0, 1 << 30, 1},           {0.5, 1 << 30, 0},
-        {0x1p-32, 1 << 30, -31},     {0x1p-33, 0, 0},
-        {1.0 - 0x1p-53, 1 << 30, 1}, {0.0, 0, 0},
-        {-1.0, 0, 0},                {NAN, 0, 0},
-        {INFINITY, 0, 0},            {0.75, 1610612736, 0},
+        {1.0, 1 << 30, 1},
+        {0.5, 1 << 30, 0},
+        {0x1p-32, 1 << 30, -31},
+        {0x1p-33, 0, 0},
+        {1.0 - 0x1p-53, 1 << 30, 1},
+        {0.0, 0, 0},
+        {-1.0, 0, 0},
+        {NAN, 0, 0},
+        {INFINITY, 0, 0},
+        {0.75, 1610612736, 0},
         {0x1p40, 1 << 30, 41},
     };
     (void)state;
@@ -248,8 +253,7 @@ static void test_policy_refusals(void **state)
     struct assay_program p = {.n_steps = 7};
     struct assay_err err;
     struct assay_policy_operands ops = {
-        .n = 1, .m = &m, .s = &s, .scale32 = &scale, .qmin = -128,
-        .qmax = 127};
+        .n = 1, .m = &m, .s = &s, .scale32 = &scale, .qmin = -128, .qmax = 127};
     (void)state;
     assert_true(assay_policy_program(arena, "q31_single", &ops, &p, &err) < 0);
     assert_non_null(strstr(err.text, "is -1 in channel 0: expected 0 or more"));
@@ -275,9 +279,12 @@ static void test_hbm_refusals(void **state)
     int32_t pre = 32, scale = 65536, post = 63, good = 1;
     struct assay_program p = {.n_steps = 7};
     struct assay_err err;
-    struct assay_hbm_operands o = {
-        .n = 1, .pre_shift = &good, .scale = &good, .post_shift = &good,
-        .qmin = -128, .qmax = 127};
+    struct assay_hbm_operands o = {.n = 1,
+                                   .pre_shift = &good,
+                                   .scale = &good,
+                                   .post_shift = &good,
+                                   .qmin = -128,
+                                   .qmax = 127};
     (void)state;
     assert_int_equal(assay_hbm_program(arena, &o, &p, &err), 0);
     p.n_steps = 7;
@@ -375,12 +382,11 @@ static void test_numerics(void **state)
         close_fixture(&f);
     }
     assert_null(assay_numerics_name(3));
-    assert_true(assay_numerics_proved("onnxruntime-x86", ASSAY_REAL_ADD,
-                                      ASSAY_U8));
-    assert_false(assay_numerics_proved("onnxruntime-x86", ASSAY_REAL_ADD,
-                                       ASSAY_S16));
+    assert_true(
+        assay_numerics_proved("onnxruntime-x86", ASSAY_REAL_ADD, ASSAY_U8));
     assert_false(
-        assay_numerics_proved("nash", ASSAY_REAL_ADD, ASSAY_U8));
+        assay_numerics_proved("onnxruntime-x86", ASSAY_REAL_ADD, ASSAY_S16));
+    assert_false(assay_numerics_proved("nash", ASSAY_REAL_ADD, ASSAY_U8));
 }
 
 /* A window over the whole image without pads takes the global form. */

@@ -36,7 +36,7 @@
 
 static char dir[128];
 static struct assay_err err;
-static const int64_t dims[4] = { 1, 2, 2, 3 }; /* NCHW */
+static const int64_t dims[4] = {1, 2, 2, 3}; /* NCHW */
 static float data[12];
 
 static const char *at(const char *name)
@@ -61,7 +61,7 @@ static void write_bytes(const char *name, const void *p, size_t n)
 /* x [1,2,2,3] -> Relu -> y */
 static void write_model(const char *name)
 {
-    struct bytes g = { .n = 0 }, relu = node("relu", "", "Relu", "x", "y"), m;
+    struct bytes g = {.n = 0}, relu = node("relu", "", "Relu", "x", "y"), m;
 
     put_info(&g, 11, "x", 1, DIMS(1, 2, 2, 3));
     put_msg(&g, 1, &relu);
@@ -102,8 +102,17 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     static const char *const names[] = {
-        "inputs/0000.npz", "golden/0000.npz", "golden/0007.npz", "inputs",
-        "golden", "model.onnx", "case.json", "a.npz", "a.npy", "rows.npz", "",
+        "inputs/0000.npz",
+        "golden/0000.npz",
+        "golden/0007.npz",
+        "inputs",
+        "golden",
+        "model.onnx",
+        "case.json",
+        "a.npz",
+        "a.npy",
+        "rows.npz",
+        "",
     };
 
     (void)state;
@@ -151,8 +160,8 @@ static void test_permuted(void **state)
 
 static void test_rows(void **state)
 {
-    static const int64_t many[4] = { 3, 2, 2, 3 };
-    const char *inputs[1] = { at("rows.npz") };
+    static const int64_t many[4] = {3, 2, 2, 3};
+    const char *inputs[1] = {at("rows.npz")};
     float all[36];
     struct assay_case c;
     struct assay_sample x;
@@ -163,7 +172,8 @@ static void test_rows(void **state)
         all[i] = (float)i;
     write_array("rows.npz", "in0", 4, many, all);
     assert_int_equal(assay_case_from_files(&c, at("model.onnx"), inputs, 1,
-                                           NULL, NULL, &err), 0);
+                                           NULL, NULL, &err),
+                     0);
     assert_int_equal(c.n_samples, 3);
     assert_false(c.has_goldens);
     s = slice_of(&c);
@@ -207,17 +217,16 @@ static const char *outcome(void)
 
 static void test_bad_arrays(void **state)
 {
-    static const int64_t wrong[2] = { 3, 4 };
+    static const int64_t wrong[2] = {3, 4};
     struct assay_npz_writer *w;
-    uint8_t bytes[12] = { 0 };
+    uint8_t bytes[12] = {0};
 
     (void)state;
     write_array("golden/0000.npz", "y", 2, wrong, data);
     assert_string_equal(outcome(), "/golden/0000.npz: array 'y' is 3x4, but "
                                    "the model's tensor is 1x2x2x3");
     assert_int_equal(assay_npz_create(&w, at("golden/0000.npz"), &err), 0);
-    assert_int_equal(assay_npz_add(w, "y", ASSAY_U8, 4, dims, bytes, &err),
-                     0);
+    assert_int_equal(assay_npz_add(w, "y", ASSAY_U8, 4, dims, bytes, &err), 0);
     assert_int_equal(assay_npz_finish(w, &err), 0);
     assert_string_equal(outcome(), "/golden/0000.npz: array 'y' is uint8, but "
                                    "the model's tensor is float32");
@@ -237,13 +246,13 @@ static void test_bad_case_json(void **state)
     static const struct {
         const char *json, *sentence;
     } rows[] = {
-        { "[1]", "/case.json: case.json: expected an object" },
-        { "{\"machine\": 7}", "/case.json: 'machine': expected a string" },
-        { "{\"model_sha256\": \"12\"}",
-          "/case.json: 'model_sha256': expected 64 hexadecimal digits, found "
-          "'12'" },
-        { "{\"opt\"", "/case.json: case.json: line 1: ':' expected near end "
-                      "of file" },
+        {"[1]", "/case.json: case.json: expected an object"},
+        {"{\"machine\": 7}", "/case.json: 'machine': expected a string"},
+        {"{\"model_sha256\": \"12\"}",
+         "/case.json: 'model_sha256': expected 64 hexadecimal digits, found "
+         "'12'"},
+        {"{\"opt\"", "/case.json: case.json: line 1: ':' expected near end "
+                     "of file"},
     };
 
     (void)state;
@@ -271,7 +280,8 @@ static void test_other_model(void **state)
     write_bytes("case.json", json, strlen(json));
     snprintf(want, sizeof(want),
              "/golden/0000.npz: this reference belongs to another model: "
-             "model_sha256 %s, but the model has %s", zeros, hex);
+             "model_sha256 %s, but the model has %s",
+             zeros, hex);
     assert_string_equal(outcome(), want);
 }
 

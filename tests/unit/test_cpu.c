@@ -75,8 +75,9 @@ static void test_mask(void **state)
         {"i8mm,neon", MATRIX},
     };
     static const char *const bad[] = {
-        "",      "1",        "none",  "NEON",     "neon,",    ",neon",
-        "neon,,dotprod", "neon dotprod", "0,neon", "all,neon", "neo", "neonx",
+        "",       "1",        "none",          "NEON",
+        "neon,",  ",neon",    "neon,,dotprod", "neon dotprod",
+        "0,neon", "all,neon", "neo",           "neonx",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -117,8 +118,8 @@ static void test_probe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode),      cmocka_unit_test(test_single_bits),
-        cmocka_unit_test(test_mask),        cmocka_unit_test(test_names_cut),
+        cmocka_unit_test(test_decode), cmocka_unit_test(test_single_bits),
+        cmocka_unit_test(test_mask),   cmocka_unit_test(test_names_cut),
         cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

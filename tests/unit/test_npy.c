@@ -73,17 +73,17 @@ static void test_bad_headers(void **state)
     refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
                    8, ASSAY_EFORMAT,
                    "a.npy: 3 elements of '<f4' need 12 bytes, found 8");
-    refused_header("{'descr': '<f4', 'fortran_order': False}", 4,
-                   ASSAY_EFORMAT, "a.npy: npy header lacks 'shape'");
-    refused_header("{'fortran_order': False, 'shape': (), }", 4,
-                   ASSAY_EFORMAT, "a.npy: npy header lacks 'descr'");
+    refused_header("{'descr': '<f4', 'fortran_order': False}", 4, ASSAY_EFORMAT,
+                   "a.npy: npy header lacks 'shape'");
+    refused_header("{'fortran_order': False, 'shape': (), }", 4, ASSAY_EFORMAT,
+                   "a.npy: npy header lacks 'descr'");
     refused_header("{'descr': '<f4', 'shape': (), }", 4, ASSAY_EFORMAT,
                    "a.npy: npy header lacks 'fortran_order'");
-    refused_header("{'descr': '>f4', 'fortran_order': False, 'shape': (), }",
-                   4, ASSAY_EUNSUPPORTED,
+    refused_header("{'descr': '>f4', 'fortran_order': False, 'shape': (), }", 4,
+                   ASSAY_EUNSUPPORTED,
                    "a.npy: big-endian type '>f4', expected little-endian");
-    refused_header("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (), }",
-                   4, ASSAY_EFORMAT,
+    refused_header("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (), }", 4,
+                   ASSAY_EFORMAT,
                    "a.npy: npy header: expected True or False, found 'Maybe, "
                    "'shape': (), }'");
     refused_header("{'colour': 'red'}", 0, ASSAY_EFORMAT,
@@ -91,16 +91,19 @@ static void test_bad_headers(void **state)
     refused_header("[1, 2]", 0, ASSAY_EFORMAT,
                    "a.npy: npy header: expected '{', found '[1, 2]'");
     refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), "
-                   "}", 4, ASSAY_EFORMAT,
+                   "}",
+                   4, ASSAY_EFORMAT,
                    "a.npy: npy header: expected a dimension, found '-1,), }'");
     refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': "
-                   "(1,1,1,1,1,1,1,1,1,1,1), }", 4, ASSAY_ERANGE,
-                   "a.npy: more than 10 dimensions");
+                   "(1,1,1,1,1,1,1,1,1,1,1), }",
+                   4, ASSAY_ERANGE, "a.npy: more than 10 dimensions");
     refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': "
-                   "(4294967296, 4294967296, 4294967296), }", 4, ASSAY_ERANGE,
+                   "(4294967296, 4294967296, 4294967296), }",
+                   4, ASSAY_ERANGE,
                    "a.npy: the shape has more elements than memory can hold");
     refused_header("{'descr': '<f4', 'fortran_order': False, 'shape': "
-                   "(99999999999999999999,), }", 4, ASSAY_EFORMAT,
+                   "(99999999999999999999,), }",
+                   4, ASSAY_EFORMAT,
                    "a.npy: npy header: expected a dimension below 2^63, found "
                    "'99,), }'");
     refused_header("{'descr': '<U4', 'fortran_order': False, 'shape': (), }",
@@ -131,14 +134,16 @@ static void test_bad_frames(void **state)
 static void test_fortran(void **state)
 {
     /* [[1, 2, 3], [4, 5, 6]] in columns */
-    static const int8_t columns[6] = { 1, 4, 2, 5, 3, 6 };
-    static const int8_t rows[6] = { 1, 2, 3, 4, 5, 6 };
+    static const int8_t columns[6] = {1, 4, 2, 5, 3, 6};
+    static const int8_t rows[6] = {1, 2, 3, 4, 5, 6};
     struct assay_npy out;
 
     (void)state;
     assert_int_equal(
         parse(&out, document("{'descr': '|i1', 'fortran_order': True, "
-                             "'shape': (2, 3), }", columns, 6)), 0);
+                             "'shape': (2, 3), }",
+                             columns, 6)),
+        0);
     assert_true(out.is_number);
     assert_int_equal(out.array.dtype, ASSAY_S8);
     assert_int_equal(out.array.rank, 2);
@@ -148,28 +153,34 @@ static void test_fortran(void **state)
 
 static void test_conversions(void **state)
 {
-    static const double d[2] = { 0.1, -2.5 };
-    static const float want[2] = { 0.1f, -2.5f };
-    static const uint16_t half[3] = { 0x3c00, 0xc100, 0x0001 };
-    static const float wide[3] = { 1.0f, -2.5f, 0x1p-24f };
+    static const double d[2] = {0.1, -2.5};
+    static const float want[2] = {0.1f, -2.5f};
+    static const uint16_t half[3] = {0x3c00, 0xc100, 0x0001};
+    static const float wide[3] = {1.0f, -2.5f, 0x1p-24f};
     static const uint32_t u = 0xffffffffu;
     struct assay_npy out;
 
     (void)state;
     assert_int_equal(
         parse(&out, document("{'descr': '<f8', 'fortran_order': False, "
-                             "'shape': (2,), }", d, 16)), 0);
+                             "'shape': (2,), }",
+                             d, 16)),
+        0);
     assert_int_equal(out.array.dtype, ASSAY_F32);
     assert_memory_equal(out.array.data, want, 8);
     assay_free(out.array.data);
     assert_int_equal(
         parse(&out, document("{'descr': '<f2', 'fortran_order': False, "
-                             "'shape': (3,), }", half, 6)), 0);
+                             "'shape': (3,), }",
+                             half, 6)),
+        0);
     assert_memory_equal(out.array.data, wide, 12);
     assay_free(out.array.data);
     assert_int_equal(
         parse(&out, document("{'descr': '<u4', 'fortran_order': False, "
-                             "'shape': (), }", &u, 4)), 0);
+                             "'shape': (), }",
+                             &u, 4)),
+        0);
     assert_int_equal(out.array.dtype, ASSAY_S64);
     assert_true(*(int64_t *)out.array.data == 0xffffffffLL);
     assay_free(out.array.data);
@@ -183,20 +194,23 @@ static void test_not_numbers(void **state)
     assert_int_equal(
         parse(&out, document("{'descr': [('a', '<f4'), ('b', '<i2')], "
                              "'fortran_order': False, 'shape': (1,), }",
-                             "123456", 6)), 0);
+                             "123456", 6)),
+        0);
     assert_false(out.is_number);
     assert_null(out.text);
     assert_int_equal(
         parse(&out, document("{'descr': '|S3', 'fortran_order': False, "
-                             "'shape': (), }", "abc", 3)), 0);
+                             "'shape': (), }",
+                             "abc", 3)),
+        0);
     assert_string_equal(out.text, "abc");
     assay_free(out.text);
 }
 
 static void test_written_header_is_read(void **state)
 {
-    static const int64_t dims[3] = { 1, 2, 3 };
-    static const int16_t data[6] = { 1, -2, 3, -4, 5, -6 };
+    static const int64_t dims[3] = {1, 2, 3};
+    static const int16_t data[6] = {1, -2, 3, -4, 5, -6};
     struct assay_npy out;
     size_t n = assay_npy_header(doc, sizeof(doc), ASSAY_S16, 3, dims);
 
@@ -222,8 +236,9 @@ static void test_no_memory(void **state)
     (void)state;
     assay_alloc_hook = none;
     refused(document("{'descr': '|u1', 'fortran_order': False, 'shape': (4,), "
-                     "}", "abcd", 4), ASSAY_EMEMORY,
-            "a.npy: no memory for 4 bytes");
+                     "}",
+                     "abcd", 4),
+            ASSAY_EMEMORY, "a.npy: no memory for 4 bytes");
     assay_alloc_hook = NULL;
 }
 

@@ -81,8 +81,7 @@ static void test_corner_table(void **state)
     /* The saturating left shift, and floor where no shift is left. */
     assert_int_equal(
         policy("q31_double_lsat", 1 << 30, 1 << 30, 1, 0, MIN, MAX), 1 << 30);
-    assert_int_equal(policy("q31_trunc_rshl", -1, 1 << 30, 0, 0, MIN, MAX),
-                     -1);
+    assert_int_equal(policy("q31_trunc_rshl", -1, 1 << 30, 0, 0, MIN, MAX), -1);
     assert_int_equal(policy("q31_double", 5, 0, 0, 200, -128, 127), 127);
 }
 
@@ -221,8 +220,8 @@ static void test_fused(void **state)
     struct assay_block one = {.v = &v, .n = 1, .channels = 1};
     struct assay_block two = {.v = &w, .n = 1, .channels = 1};
     (void)state;
-    fused.steps[0] = (struct assay_step){
-        .kind = ASSAY_STEP_FFMA, .n = 1, .a = &k, .b = &z};
+    fused.steps[0] =
+        (struct assay_step){.kind = ASSAY_STEP_FFMA, .n = 1, .a = &k, .b = &z};
     split.steps[0] =
         (struct assay_step){.kind = ASSAY_STEP_FMUL, .n = 1, .a = &k};
     split.steps[1] =
@@ -255,9 +254,9 @@ static void test_load_store(void **state)
         size_t size;
         int64_t lo, hi;
     } kinds[] = {
-        {ASSAY_S8, 1, -128, 127},       {ASSAY_U8, 1, 0, 255},
-        {ASSAY_S16, 2, -32768, 32767},  {ASSAY_U16, 2, 0, 65535},
-        {ASSAY_S32, 4, MIN, MAX},       {ASSAY_S64, 8, INT64_MIN, INT64_MAX},
+        {ASSAY_S8, 1, -128, 127},      {ASSAY_U8, 1, 0, 255},
+        {ASSAY_S16, 2, -32768, 32767}, {ASSAY_U16, 2, 0, 65535},
+        {ASSAY_S32, 4, MIN, MAX},      {ASSAY_S64, 8, INT64_MIN, INT64_MAX},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

@@ -114,8 +114,20 @@ static void expect_all(struct assay_vc_table *t, size_t first, size_t end,
 
 /* ---- add.csv, mul.csv ---------------------------------------------------- */
 
-enum { B_MODE, B_A, B_B, B_SA, B_ZA, B_SB, B_ZB, B_SC, B_ZC, B_MIN, B_MAX,
-       B_EXP };
+enum {
+    B_MODE,
+    B_A,
+    B_B,
+    B_SA,
+    B_ZA,
+    B_SB,
+    B_ZB,
+    B_SC,
+    B_ZC,
+    B_MIN,
+    B_MAX,
+    B_EXP
+};
 #define B_KEY (0xfffu & ~(1u << B_A | 1u << B_B | 1u << B_EXP))
 
 static void binary_group(struct assay_vc_table *t,
@@ -123,8 +135,8 @@ static void binary_group(struct assay_vc_table *t,
                          enum assay_real_op real_op, size_t first, size_t end)
 {
     size_t row = t->order[first];
-    enum assay_dtype dtype = dtype_of(assay_vc_int(t, row, B_MIN),
-                                      assay_vc_int(t, row, B_MAX));
+    enum assay_dtype dtype =
+        dtype_of(assay_vc_int(t, row, B_MIN), assay_vc_int(t, row, B_MAX));
     struct bench b;
     bench_open(&b, ASSAY_OP_BINARY, real_op, 2);
     for (uint32_t i = 0; i < 3; i++)
@@ -167,14 +179,12 @@ static void binary(struct assay_vc_table *t,
     }
 }
 
-void assay_vc_add(struct assay_vc_table *t,
-                  const struct assay_vc_under_test *u)
+void assay_vc_add(struct assay_vc_table *t, const struct assay_vc_under_test *u)
 {
     binary(t, u, ASSAY_REAL_ADD);
 }
 
-void assay_vc_mul(struct assay_vc_table *t,
-                  const struct assay_vc_under_test *u)
+void assay_vc_mul(struct assay_vc_table *t, const struct assay_vc_under_test *u)
 {
     binary(t, u, ASSAY_REAL_MUL);
 }
@@ -215,11 +225,10 @@ void assay_vc_quantize(struct assay_vc_table *t,
         const char *mode = assay_vc_cell(t, row, U_MODE);
         bench_open(&b, ASSAY_OP_UNARY, ASSAY_REAL_UNARY, 1);
         bench_tensor(&b, 0, ASSAY_F32, 1.0f, 0);
-        bench_tensor(&b, 1,
-                     dtype_of(assay_vc_int(t, row, U_MIN),
-                              assay_vc_int(t, row, U_MAX)),
-                     assay_vc_f32(t, row, U_SCALE),
-                     assay_vc_int(t, row, U_ZP));
+        bench_tensor(
+            &b, 1,
+            dtype_of(assay_vc_int(t, row, U_MIN), assay_vc_int(t, row, U_MAX)),
+            assay_vc_f32(t, row, U_SCALE), assay_vc_int(t, row, U_ZP));
         /* Half to even is the quantization of the literal form. */
         if (strcmp(mode, "half_even") == 0)
             mode = "dq_q";
@@ -260,8 +269,8 @@ void assay_vc_rescale(struct assay_vc_table *t,
         end = assay_vc_group_end(t, R_KEY, first);
         size_t row = t->order[first];
         bench_open(&b, ASSAY_OP_UNARY, ASSAY_REAL_UNARY, 1);
-        enum assay_dtype dtype = dtype_of(assay_vc_int(t, row, R_MIN),
-                                          assay_vc_int(t, row, R_MAX));
+        enum assay_dtype dtype =
+            dtype_of(assay_vc_int(t, row, R_MIN), assay_vc_int(t, row, R_MAX));
         bench_tensor(&b, 0, dtype, assay_vc_f32(t, row, R_SI),
                      assay_vc_int(t, row, R_ZI));
         bench_tensor(&b, 1, dtype, assay_vc_f32(t, row, R_SO),
@@ -274,8 +283,7 @@ void assay_vc_rescale(struct assay_vc_table *t,
 
 /* ---- avgpool.csv -- */
 
-enum { P_MODE, P_VALUES, P_COUNT, P_SI, P_ZI, P_SO, P_ZO, P_MIN, P_MAX,
-       P_EXP };
+enum { P_MODE, P_VALUES, P_COUNT, P_SI, P_ZI, P_SO, P_ZO, P_MIN, P_MAX, P_EXP };
 #define P_KEY (0x3ffu & ~(1u << P_VALUES | 1u << P_EXP))
 
 /* Reads `count` integers of a cell into every channels-th element. */
@@ -318,17 +326,27 @@ static void pool_group(struct assay_vc_table *t,
     }
     if (!bench_apply(b, t, assay_vc_cell(t, row, P_MODE), first, end))
         return;
-    struct assay_pool p = {
-        .kind = ASSAY_POOL_AVG, .n = 1, .h = 1, .w = (int32_t)count,
-        .c = (int32_t)channels, .oh = 1, .ow = 1, .kh = 1,
-        .kw = (int32_t)count, .stride_h = 1, .stride_w = 1, .dilation_h = 1,
-        .dilation_w = 1, .x_dtype = dtype, .y_dtype = dtype,
-        .x_zero = b->zero[0],
-        .sum = (enum assay_pool_sum)l->p.pool.sum,
-        .div = (enum assay_pool_div)l->p.pool.div,
-        .div_round = (enum assay_round)l->p.pool.div_round,
-        .cell = l->n_in_programs ? &l->in_programs[0] : NULL,
-        .out = &l->out_program};
+    struct assay_pool p = {.kind = ASSAY_POOL_AVG,
+                           .n = 1,
+                           .h = 1,
+                           .w = (int32_t)count,
+                           .c = (int32_t)channels,
+                           .oh = 1,
+                           .ow = 1,
+                           .kh = 1,
+                           .kw = (int32_t)count,
+                           .stride_h = 1,
+                           .stride_w = 1,
+                           .dilation_h = 1,
+                           .dilation_w = 1,
+                           .x_dtype = dtype,
+                           .y_dtype = dtype,
+                           .x_zero = b->zero[0],
+                           .sum = (enum assay_pool_sum)l->p.pool.sum,
+                           .div = (enum assay_pool_div)l->p.pool.div,
+                           .div_round = (enum assay_round)l->p.pool.div_round,
+                           .cell = l->n_in_programs ? &l->in_programs[0] : NULL,
+                           .out = &l->out_program};
     size_t size = assay_dtype_size(dtype);
     char *x = assay_vc_alloc(count * channels, size);
     char *y = assay_vc_alloc(channels, size);
@@ -350,8 +368,8 @@ void assay_vc_avgpool(struct assay_vc_table *t,
         struct bench b;
         end = assay_vc_group_end(t, P_KEY, first);
         size_t row = t->order[first];
-        enum assay_dtype dtype = dtype_of(assay_vc_int(t, row, P_MIN),
-                                          assay_vc_int(t, row, P_MAX));
+        enum assay_dtype dtype =
+            dtype_of(assay_vc_int(t, row, P_MIN), assay_vc_int(t, row, P_MAX));
         bench_open(&b, ASSAY_OP_POOL, ASSAY_REAL_AVG_POOL, 1);
         bench_tensor(&b, 0, dtype, assay_vc_f32(t, row, P_SI),
                      assay_vc_int(t, row, P_ZI));
@@ -383,11 +401,14 @@ void assay_vc_softmax(struct assay_vc_table *t,
         b.s->tensors[0].dims[0] = b.s->tensors[1].dims[0] = (int64_t)n;
         t->order[row] = row;
         if (bench_apply(&b, t, "ort_qlinear_softmax", row, row + 1)) {
-            struct assay_softmax p = {
-                .kind = ASSAY_SOFTMAX_TABLE, .x_dtype = dtype,
-                .y_dtype = dtype, .rows = 1, .cols = (int64_t)n,
-                .table = b.s->layers[0].p.softmax.table,
-                .y_scale = b.scale[1], .y_zero = b.zero[1]};
+            struct assay_softmax p = {.kind = ASSAY_SOFTMAX_TABLE,
+                                      .x_dtype = dtype,
+                                      .y_dtype = dtype,
+                                      .rows = 1,
+                                      .cols = (int64_t)n,
+                                      .table = b.s->layers[0].p.softmax.table,
+                                      .y_scale = b.scale[1],
+                                      .y_zero = b.zero[1]};
             char *x = assay_vc_alloc(n, 1), *y = assay_vc_alloc(n, 1);
             char *exp = assay_vc_alloc(n, 1);
             if (!spread(assay_vc_cell(t, row, M_VALUES), n, 1, dtype, x) ||

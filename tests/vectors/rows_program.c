@@ -99,21 +99,20 @@ static void free_operands(struct operands *o)
 }
 
 /* The program of `n` rows from `at`; refuses loudly. */
-static bool requant_program(struct assay_vc_table *t,
-                            struct assay_arena *arena,
+static bool requant_program(struct assay_vc_table *t, struct assay_arena *arena,
                             const struct operands *o, size_t first, size_t at,
                             size_t n, struct assay_program *p)
 {
     size_t row = t->order[first + at];
-    struct assay_policy_operands ops = {
-        .n = (uint32_t)n,
-        .m = o->m + at,
-        .s = o->s + at,
-        .scale32 = o->scale32 + at,
-        .scale64 = o->scale64 + at,
-        .zp = (int32_t)assay_vc_int(t, row, Q_ZP),
-        .qmin = assay_vc_int(t, row, Q_MIN),
-        .qmax = assay_vc_int(t, row, Q_MAX)};
+    struct assay_policy_operands ops = {.n = (uint32_t)n,
+                                        .m = o->m + at,
+                                        .s = o->s + at,
+                                        .scale32 = o->scale32 + at,
+                                        .scale64 = o->scale64 + at,
+                                        .zp =
+                                            (int32_t)assay_vc_int(t, row, Q_ZP),
+                                        .qmin = assay_vc_int(t, row, Q_MIN),
+                                        .qmax = assay_vc_int(t, row, Q_MAX)};
     struct assay_err err = {0};
     if (assay_policy_program(arena, assay_vc_cell(t, row, Q_POLICY), &ops, p,
                              &err) == 0)
@@ -157,8 +156,19 @@ void assay_vc_requant(struct assay_vc_table *t,
 /* ---- requant_hbm.csv ----------------------------------------------------- */
 
 enum {
-    H_ACC, H_BIAS, H_ADD, H_PRE, H_PRE_ROUND, H_MID, H_MULT, H_POST,
-    H_POST_ROUND, H_ZP, H_MIN, H_MAX, H_EXP,
+    H_ACC,
+    H_BIAS,
+    H_ADD,
+    H_PRE,
+    H_PRE_ROUND,
+    H_MID,
+    H_MULT,
+    H_POST,
+    H_POST_ROUND,
+    H_ZP,
+    H_MIN,
+    H_MAX,
+    H_EXP,
 };
 #define H_KEY \
     (1u << H_ADD | 1u << H_PRE_ROUND | 1u << H_MID | 1u << H_POST_ROUND | \
@@ -232,8 +242,7 @@ static void hbm_group(struct assay_vc_table *t,
     assay_arena_free(arena);
 }
 
-void assay_vc_hbm(struct assay_vc_table *t,
-                  const struct assay_vc_under_test *u)
+void assay_vc_hbm(struct assay_vc_table *t, const struct assay_vc_under_test *u)
 {
     assay_vc_sort(t, H_KEY);
     for (size_t first = 0, end; first < t->rows; first = end) {

@@ -72,8 +72,8 @@ static bool parse(struct assay_vc_table *t, const char *header)
 {
     char *line = t->text, *save = NULL;
     t->cols = count_char(header, ',') + 1;
-    t->cells = assay_vc_alloc(count_char(t->text, '\n') * t->cols,
-                              sizeof(*t->cells));
+    t->cells =
+        assay_vc_alloc(count_char(t->text, '\n') * t->cols, sizeof(*t->cells));
     t->order = assay_vc_alloc(count_char(t->text, '\n'), sizeof(*t->order));
     line = strtok_r(line, "\n", &save);
     if (!line || strcmp(line, header) != 0) {
