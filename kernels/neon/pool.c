@@ -8,6 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/neon/vector.h"
+#include "kernels/window.h"
 
 /* The cells of one output that lie inside the image. */
 struct window {
@@ -16,31 +17,13 @@ struct window {
     size_t row_step, col_step;
 };
 
-/* First and one past the last tap inside an axis of `size` cells. */
-struct span {
-    int64_t start; /* of tap 0 */
-    int64_t from, to;
-};
-
-static struct span span_of(int64_t start, int64_t dilation, int64_t k,
-                           int64_t size)
-{
-    struct span s = {.start = start};
-    int64_t room = size - start;
-
-    s.from = start >= 0 ? 0 : (dilation - 1 - start) / dilation;
-    s.to = room <= 0 ? 0 : (room + dilation - 1) / dilation;
-    s.to = s.to < k ? s.to : k;
-    return s;
-}
-
 static struct window window_of(const struct assay_pool *p, const uint8_t *image,
                                int32_t oy, int32_t ox)
 {
-    struct span v = span_of((int64_t)oy * p->stride_h - p->pad_top,
-                            p->dilation_h, p->kh, p->h);
-    struct span u = span_of((int64_t)ox * p->stride_w - p->pad_left,
-                            p->dilation_w, p->kw, p->w);
+    struct assay_span v = assay_taps_inside(
+        (int64_t)oy * p->stride_h - p->pad_top, p->dilation_h, p->kh, p->h);
+    struct assay_span u = assay_taps_inside(
+        (int64_t)ox * p->stride_w - p->pad_left, p->dilation_w, p->kw, p->w);
     struct window w = {.first = image};
     size_t c = (size_t)p->c, row = (size_t)p->w * c;
 

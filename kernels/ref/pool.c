@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maximum and average pools over NHWC; the definition. */
 #include "kernels/kernels.h"
+#include "kernels/window.h"
 
 #define BLOCK 64 /* channels at a time */
 
@@ -90,20 +91,19 @@ static void pool_block(const struct assay_pool *p, const void *x, size_t n,
                        int32_t oy, int32_t ox, struct assay_block *block,
                        union assay_value *v, union assay_value *cell)
 {
-    int64_t top = (int64_t)oy * p->stride_h - p->pad_top;
-    int64_t left = (int64_t)ox * p->stride_w - p->pad_left;
+    struct assay_span v_taps = assay_taps_inside(
+        (int64_t)oy * p->stride_h - p->pad_top, p->dilation_h, p->kh, p->h);
+    struct assay_span h_taps = assay_taps_inside(
+        (int64_t)ox * p->stride_w - p->pad_left, p->dilation_w, p->kw, p->w);
     int64_t count = 0;
     size_t size = assay_dtype_size(p->x_dtype);
     nothing(p, v, block->n);
     block->v = cell;
-    for (int32_t ky = 0; ky < p->kh; ky++) {
-        int64_t y = top + (int64_t)ky * p->dilation_h;
-        for (int32_t kx = 0; kx < p->kw; kx++) {
-            int64_t xx = left + (int64_t)kx * p->dilation_w;
-            if (y < 0 || y >= p->h || xx < 0 || xx >= p->w)
-                continue;
-            size_t pixel =
-                (n * (size_t)p->h + (size_t)y) * (size_t)p->w + (size_t)xx;
+    for (int64_t ky = v_taps.from; ky < v_taps.to; ky++) {
+        size_t y = (size_t)(v_taps.start + ky * p->dilation_h);
+        for (int64_t kx = h_taps.from; kx < h_taps.to; kx++) {
+            size_t xx = (size_t)(h_taps.start + kx * p->dilation_w);
+            size_t pixel = (n * (size_t)p->h + y) * (size_t)p->w + xx;
             size_t at = pixel * (size_t)p->c + block->channel;
             assay_load_values(p->x_dtype, (const char *)x + at * size, cell,
                               block->n);

@@ -281,6 +281,36 @@ static void pool_sums(void **state)
 }
 
 /* Three parts along a middle axis; the second is negated on its way. */
+/* 2^40 taps, one of them inside: only that one is visited. */
+static void a_window_of_padding_ends(void **state)
+{
+    const int32_t k = 1 << 20;
+    const int8_t x[4] = {1, -2, 3, -4};
+    (void)state;
+    struct assay_slice *s = slices_new();
+    struct runs r;
+    slices_tensor(s, "x", ASSAY_ROLE_INPUT, ASSAY_S8, 4,
+                  (int64_t[]){1, 1, 1, 4});
+    slices_tensor(s, "y", ASSAY_ROLE_ACTIVATION, ASSAY_S8, 4,
+                  (int64_t[]){1, 1, 1, 4});
+    slices_layer(s, "pool", ASSAY_OP_POOL, 1, (uint32_t[]){0}, 1);
+    s->layers[0].p.pool = (struct assay_pool_params){.kind = ASSAY_POOL_MAX,
+                                                     .kh = k,
+                                                     .kw = k,
+                                                     .stride_h = 1,
+                                                     .stride_w = 1,
+                                                     .dilation_h = 1,
+                                                     .dilation_w = 1,
+                                                     .pad_top = k - 1,
+                                                     .pad_left = k - 1};
+    runs_init(&r, s);
+    r.given[0] = x;
+    run_ok(&r);
+    assert_memory_equal(r.out[0], x, sizeof(x));
+    runs_close(&r);
+    assay_slice_free(s);
+}
+
 static void concat_places_parts(void **state)
 {
     struct assay_slice *s = slices_new();
@@ -456,6 +486,7 @@ int main(void)
         cmocka_unit_test(binary_broadcasts),
         cmocka_unit_test(scalars_are_one_element),
         cmocka_unit_test(pool_sums),
+        cmocka_unit_test(a_window_of_padding_ends),
         cmocka_unit_test(concat_places_parts),
         cmocka_unit_test(softmax_sums_to_one),
         cmocka_unit_test(reshape_keeps_the_source_order),
