@@ -262,8 +262,16 @@ def onnx():
                head + consts + qdq))
 
 
+# ---- the engine: any bytes make a slice, so seeds only have to differ -------
+
+def engine():
+    for i in range(8):
+        put("engine", "seed-%d" % i, b"seed-%d-conv-pool-add" % i)
+
+
 messages()
 slices()
+engine()
 arrays()
 options()
 onnx()

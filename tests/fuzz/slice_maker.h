@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slices out of bytes: every operator, every step, shapes that fit each other,
+ * programs that hug the ends of 64 bits. Bytes choose; when they end, a
+ * generator that they seed goes on, so that a short input is a whole slice
+ * too. The same bytes make the same slice. One thread.
+ */
+#ifndef ASSAY_TESTS_FUZZ_SLICE_MAKER_H
+#define ASSAY_TESTS_FUZZ_SLICE_MAKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/core/slice.h"
+
+struct choices {
+    const uint8_t *at; /* borrowed */
+    size_t left;
+    uint64_t state; /* when `left` is used up */
+};
+
+void choices_init(struct choices *c, const uint8_t *data, size_t size);
+uint64_t choose_bits(struct choices *c);
+int64_t choose(struct choices *c, int64_t lo, int64_t hi); /* both included */
+bool chance(struct choices *c, unsigned percent);
+/* n elements of dtype: one pattern, the ends of the range, or anything. */
+void choose_values(struct choices *c, enum assay_dtype dtype, void *to,
+                   size_t n);
+
+/* A slice that the plan has to let through; freed by assay_slice_free().
+ * NULL: out of memory. */
+struct assay_slice *make_slice(struct choices *c);
+/*
+ * Breaks one to four fields of it: numbers that a description can carry, so
+ * that it can still be encoded. The plan may refuse it now.
+ */
+void damage_slice(struct choices *c, struct assay_slice *s);
+
+/* ---- what the makers share ---- */
+
+#define MAX_CHANNELS 48
+
+struct work {
+    struct choices *c;
+    struct assay_slice *s;
+};
+
+enum assay_dtype any_dtype(struct choices *c);
+/* Tensors by index: the array moves when it grows. */
+struct assay_tensor *made_tensor(struct work *w, uint32_t i);
+/* n scales and zero points, on `axis` when n > 1. */
+void quantize_tensor(struct work *w, struct assay_tensor *t, uint32_t n,
+                     int32_t axis);
+/* UINT32_MAX: no memory. */
+uint32_t add_tensor(struct work *w, enum assay_tensor_role role,
+                    enum assay_dtype dtype, uint32_t rank, const int64_t *dims);
+uint32_t add_constant(struct work *w, enum assay_dtype dtype, uint32_t rank,
+                      const int64_t *dims);
+/* A tensor of that rank (UINT32_MAX: any) and one of the dtypes (bits
+ * 1u << dtype) that is there, or a new input. */
+uint32_t find_input(struct work *w, uint32_t rank, unsigned dtypes);
+/* NULL: an index is UINT32_MAX, or no memory. Parameters are the caller's. */
+struct assay_layer *add_layer(struct work *w, enum assay_op op, uint32_t n,
+                              const uint32_t *inputs, uint32_t output);
+
+/* ---- programs (program_maker.c) ---- */
+
+struct assay_interval;
+
+/*
+ * A random program from `from[0..channels)` (the values before it, by channel)
+ * to a result that y_dtype can store; y_dtype 0: to an integer of at most 30000. `from` becomes what it gives. Every step is one that the
+ * interval analysis lets through, as near to its limits as it comes.
+ */
+void make_program(struct choices *c, struct assay_slice *s,
+                  struct assay_program *to, size_t channels,
+                  struct assay_interval *from,
+                  const struct assay_interval *second,
+                  enum assay_dtype y_dtype);
+
+#endif
