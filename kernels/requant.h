@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The step interpreter. The scalar one (requant.c) is the definition of every
- * program; the vector one (neon/requant.c) equals it to the last bit.
+ * program; the vector one (neon/program.c) equals it to the last bit.
  *
  * All functions are pure: any thread, no allocation, no errno. Programs must
  * have been proved by the engine's plan (lib/engine/range.h): operand counts,

@@ -24,7 +24,7 @@ struct assay_sink {
     /* Its output, valid until the call returns. */
     int (*tensor)(void *self, const struct assay_layer_info *info,
                   const void *data);
-    /* The layer is over (computed or failed). */
+    /* The layer is over; not called when tensor() stopped the run. */
     int (*end)(void *self, const struct assay_layer_info *info);
 };
 
