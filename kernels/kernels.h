@@ -175,6 +175,103 @@ struct assay_copy_kernel {
     void (*run)(const struct assay_copy *p, const void *src, void *dst);
 };
 
+/* ---- tables -------------------------------------------------------------- */
+
+/* y[k] = table[x[k] - lowest value of x_dtype]. */
+struct assay_table {
+    enum assay_dtype x_dtype; /* S8, U8 */
+    enum assay_dtype y_dtype;
+    size_t n;
+    const void *table; /* 256 elements of y_dtype */
+};
+
+struct assay_table_kernel {
+    const char *name;
+    enum assay_isa isa;
+    bool (*supports)(const struct assay_table *p);
+    void (*run)(const struct assay_table *p, const void *x, void *y);
+};
+
+/*
+ * Eight segments: the outer two are lines, the inner six interpolate between
+ * 64 entries each (docs/numerics.md "Segment table").
+ */
+#define ASSAY_KERNEL_SEGMENTS 8
+struct assay_segment_table {
+    enum assay_dtype x_dtype, y_dtype; /* x: S8, S16 */
+    size_t n;
+    const int16_t *table; /* 6 x 64 */
+    struct {
+        int32_t bound, scale, bias;      /* bounds ascend */
+        int32_t left_shift, right_shift; /* 0..31 */
+    } segments[ASSAY_KERNEL_SEGMENTS];
+    enum assay_symmetry symmetry;
+    enum assay_round round, mix_round;
+    const struct assay_program *out; /* n_steps may be 0 */
+};
+
+struct assay_segment_table_kernel {
+    const char *name;
+    enum assay_isa isa;
+    bool (*supports)(const struct assay_segment_table *p);
+    void (*run)(const struct assay_segment_table *p, const void *x, void *y);
+};
+
+/* ---- reductions ------------------------------------------------------------ */
+
+/* Over the axes whose bit is set; the others in stored order give y. */
+struct assay_reduce {
+    enum assay_reduce_kind kind;
+    enum assay_dtype x_dtype, y_dtype;
+    uint32_t rank; /* 1..10 */
+    int64_t dims[ASSAY_KERNEL_RANK];
+    uint32_t axes;                   /* bit mask, at least one */
+    const struct assay_program *out; /* channel 0: per tensor only */
+};
+
+struct assay_reduce_kernel {
+    const char *name;
+    enum assay_isa isa;
+    bool (*supports)(const struct assay_reduce *p);
+    void (*run)(const struct assay_reduce *p, const void *x, void *y);
+};
+
+/* ---- sampling ---------------------------------------------------------------- */
+
+/* Fields as in struct assay_resize_params (lib/core/slice.h). */
+struct assay_resize {
+    int32_t n, h, w, c, oh, ow;
+    int32_t step_h, step_w, start_h, start_w;
+    uint32_t decimal_bits, weight_bits, mid_shift;
+    enum assay_dtype x_dtype, y_dtype; /* x: S8, U8, S16 */
+    const struct assay_program *out;
+};
+
+struct assay_resize_kernel {
+    const char *name;
+    enum assay_isa isa;
+    bool (*supports)(const struct assay_resize *p);
+    void (*run)(const struct assay_resize *p, const void *x, void *y);
+};
+
+/* Fields as in struct assay_grid_sample_params. */
+struct assay_grid_sample {
+    int32_t n, h, w, c, oh, ow;
+    bool nearest;
+    enum assay_grid_padding padding;
+    uint32_t coord_shift;
+    enum assay_dtype x_dtype, y_dtype; /* x: S8, U8, S16 */
+    const struct assay_program *out;
+};
+
+struct assay_grid_sample_kernel {
+    const char *name;
+    enum assay_isa isa;
+    bool (*supports)(const struct assay_grid_sample *p);
+    void (*run)(const struct assay_grid_sample *p, const void *x,
+                const int16_t *grid, void *y);
+};
+
 /* The step interpreter of requant.h as a table entry. */
 struct assay_program_kernel {
     const char *name;
@@ -218,6 +315,16 @@ const struct assay_softmax_kernel *assay_pick_softmax(
     const struct assay_kernel_table *t, const struct assay_softmax *p);
 const struct assay_copy_kernel *assay_pick_copy(
     const struct assay_kernel_table *t, const struct assay_copy *p);
+const struct assay_table_kernel *assay_pick_table(
+    const struct assay_kernel_table *t, const struct assay_table *p);
+const struct assay_segment_table_kernel *assay_pick_segment_table(
+    const struct assay_kernel_table *t, const struct assay_segment_table *p);
+const struct assay_reduce_kernel *assay_pick_reduce(
+    const struct assay_kernel_table *t, const struct assay_reduce *p);
+const struct assay_resize_kernel *assay_pick_resize(
+    const struct assay_kernel_table *t, const struct assay_resize *p);
+const struct assay_grid_sample_kernel *assay_pick_grid_sample(
+    const struct assay_kernel_table *t, const struct assay_grid_sample *p);
 
 /* Calls fn for every registered kernel of this build, slot by slot. */
 typedef void assay_kernel_visit_fn(void *arg, const char *slot,

@@ -10,8 +10,8 @@
  * value; the value is an integer (held in int64), a binary32 or a binary64,
  * and each step says which of them it takes and gives:
  *
- *   int  -> int : ADD SHL SHR MUL SRDHM SDMULH ADD_INPUT SAT WRAP
- *                 ADD_ZP CLAMP
+ *   int  -> int : ADD SHL SHR MUL SRDHM SDMULH ADD_INPUT ADD_SCALED SAT
+ *                 WRAP ADD_ZP CLAMP
  *   int  -> f32 : TO_F32          int -> f64 : TO_F64
  *   float-> float: FMUL FDIV FADD FFMA FCLAMP  (of the value's own width)
  *   float-> int : FROUND
@@ -50,6 +50,9 @@ enum assay_step_kind {
                             /* saturates to int32 (callers clamp before)  */
     ASSAY_STEP_ADD_ZP = 18, /* v + a, exact                               */
     ASSAY_STEP_CLAMP = 19,  /* min(max(v, a), b)                          */
+    /* v + SHR(e * b, a, round), e: second input; ADD_INPUT shifts before it */
+    /* multiplies, this one behind: other bits where a > 0. */
+    ASSAY_STEP_ADD_SCALED = 20,
 };
 
 enum assay_round {
@@ -72,13 +75,13 @@ enum assay_add_mode {
 
 struct assay_step {
     uint8_t kind;     /* enum assay_step_kind */
-    uint8_t round;    /* enum assay_round: SHR, ADD_INPUT, FROUND */
+    uint8_t round;    /* enum assay_round: SHR, ADD_INPUT, ADD_SCALED, FROUND */
     uint8_t add_mode; /* enum assay_add_mode: ADD */
     uint8_t bits;     /* SAT, WRAP: 2..63 */
     uint32_t n;       /* operands in a[] (and b[]): 1, or the channel count */
     const int64_t *a; /* borrowed; NULL where the step takes no operand */
     const int64_t *b; /* borrowed; FFMA addend, FCLAMP/CLAMP upper bound, */
-                      /* ADD_INPUT multiplier; else NULL */
+                      /* ADD_INPUT, ADD_SCALED multiplier; else NULL */
 };
 
 struct assay_program {
@@ -96,6 +99,10 @@ enum assay_combine {
     ASSAY_COMBINE_FMUL = 6,
     ASSAY_COMBINE_FDIV = 7,
     ASSAY_COMBINE_FFMA = 8, /* fma(b, k, a): one rounding */
+    ASSAY_COMBINE_MAX = 9,  /* integers */
+    ASSAY_COMBINE_MIN = 10,
+    ASSAY_COMBINE_FMAX = 11, /* binary32; NaN when either is one, +0 > -0 */
+    ASSAY_COMBINE_FMIN = 12,
 };
 
 /* How pools and softmax compute. Numbers are on the wire: never renumber. */
@@ -115,6 +122,28 @@ enum assay_pool_div {
 enum assay_softmax_kind {
     ASSAY_SOFTMAX_F32 = 1,   /* float C; compared with a tolerance */
     ASSAY_SOFTMAX_TABLE = 2, /* integer program, docs/numerics.md "Softmax" */
+};
+
+/* What a reduction leaves for its output program. */
+enum assay_reduce_kind {
+    ASSAY_REDUCE_SUM = 1, /* integers, exact; int64 */
+    ASSAY_REDUCE_MAX = 2, /* integers or binary32 */
+    ASSAY_REDUCE_MIN = 3,
+    ASSAY_REDUCE_ARG_MAX = 4, /* integers; index of the first maximum */
+    ASSAY_REDUCE_FSUM = 5,    /* binary32 adds in stored order, from 0.0f */
+};
+
+/* What stands outside the image of a grid sample. */
+enum assay_grid_padding {
+    ASSAY_GRID_ZEROS = 1,  /* taps outside are 0 */
+    ASSAY_GRID_BORDER = 2, /* coordinates are clamped to the image first */
+};
+
+/* How a segment table treats x < 0. */
+enum assay_symmetry {
+    ASSAY_SYMMETRY_NONE = 1,   /* f(x) */
+    ASSAY_SYMMETRY_ORIGIN = 2, /* x < 0: sat16(-f(-x)) */
+    ASSAY_SYMMETRY_Y = 3,      /* f(|x|) */
 };
 
 /* Stored element types. Numbers are on the wire: never renumber. */

@@ -190,6 +190,12 @@ static void run_int_step(const struct assay_step *s,
         EACH(int64_t e = assay_shr(block->second[k], (int)A, round);
              v->i = add64(v->i, mul64(e, B)));
         break;
+    case ASSAY_STEP_ADD_SCALED:
+        if (!block->second)
+            break;
+        EACH(int64_t e = assay_shr(mul64(block->second[k], B), (int)A, round);
+             v->i = add64(v->i, e));
+        break;
     case ASSAY_STEP_SAT: EACH(v->i = assay_sat(v->i, s->bits)); break;
     case ASSAY_STEP_WRAP: EACH(v->i = assay_wrap(v->i, s->bits)); break;
     case ASSAY_STEP_ADD_ZP: EACH(v->i = add64(v->i, A)); break;
@@ -270,6 +276,14 @@ void assay_program_run(const struct assay_program *p,
     for (size_t j = 0; j < n; j++) \
     expr
 
+/* IEEE 754-2019 maximum: NaN when either is one, +0 above -0. */
+static float maximum(float a, float b)
+{
+    if (isnan(a) || isnan(b))
+        return NAN;
+    return a > b || (a == b && !signbit(a)) ? a : b;
+}
+
 void assay_combine(enum assay_combine how, float k, union assay_value *a,
                    const union assay_value *b, size_t n)
 {
@@ -284,6 +298,14 @@ void assay_combine(enum assay_combine how, float k, union assay_value *a,
     case ASSAY_COMBINE_FMUL: EACH(a[j].f = a[j].f * b[j].f); break;
     case ASSAY_COMBINE_FDIV: EACH(a[j].f = a[j].f / b[j].f); break;
     case ASSAY_COMBINE_FFMA: EACH(a[j].f = fmaf(b[j].f, k, a[j].f)); break;
+    case ASSAY_COMBINE_MAX:
+        EACH(a[j].i = a[j].i > b[j].i ? a[j].i : b[j].i);
+        break;
+    case ASSAY_COMBINE_MIN:
+        EACH(a[j].i = a[j].i < b[j].i ? a[j].i : b[j].i);
+        break;
+    case ASSAY_COMBINE_FMAX: EACH(a[j].f = maximum(a[j].f, b[j].f)); break;
+    case ASSAY_COMBINE_FMIN: EACH(a[j].f = -maximum(-a[j].f, -b[j].f)); break;
     }
 }
 

@@ -67,6 +67,18 @@ enum assay_op {
     ASSAY_OP_RESHAPE = 7, /* in: x; keeps the order of the *source* layout */
     ASSAY_OP_SOFTMAX = 8, /* in: x; over the last stored axis */
     ASSAY_OP_SKIPPED = 9, /* not run: outputs come from the reference */
+    ASSAY_OP_VIEW = 10,   /* in: x; elements of it at strides, in order */
+    ASSAY_OP_GATHER = 11, /* in: x, indices (constant s32 or s64) */
+    ASSAY_OP_REDUCE = 12, /* in: x */
+    ASSAY_OP_MATMUL = 13, /* in: a [..., M, K], b [..., K, N], broadcast */
+    /* in: x NHWC, weights OHWI (not flipped), [bias s32] */
+    ASSAY_OP_CONV_TRANSPOSE2D = 14,
+    ASSAY_OP_PRELU = 15, /* in: x; in_programs: of x >= 0, of x < 0 */
+    ASSAY_OP_TABLE = 16, /* in: x 8-bit, table (constant, 256 elements) */
+    /* in: x, table (constant s16, 6 x 64), segments (constant s32, 8 x 5) */
+    ASSAY_OP_SEGMENT_TABLE = 17,
+    ASSAY_OP_RESIZE = 18,      /* in: x NHWC */
+    ASSAY_OP_GRID_SAMPLE = 19, /* in: x NHWC, grid s16 [N, OH, OW, 2] */
 };
 
 struct assay_conv2d_params {
@@ -100,6 +112,69 @@ struct assay_softmax_params {
     const uint32_t *table; /* TABLE: 256 entries */
 };
 
+/*
+ * Output element number k (row-major over dims, whose product is the output's
+ * element count) is element offset + sum(index[i] * strides[i]) of the stored
+ * input. Covers transpose, slice, split, tile, expand, depth to space, nearest
+ * upsampling: plan proves that no index leaves the input.
+ */
+struct assay_view_params {
+    uint32_t rank; /* 1..10 */
+    int64_t dims[ASSAY_MAX_RANK];
+    int64_t strides[ASSAY_MAX_RANK]; /* elements; 0 repeats, < 0 goes back */
+    int64_t offset;
+};
+
+/* Output dims: the input's, with dims[axis] replaced by the index count. A
+ * negative index counts from the end, as in ONNX. */
+struct assay_gather_params {
+    int32_t axis; /* stored axis */
+};
+
+/* Kept axes in stored order give the output's elements, whether the reduced
+ * ones stay as 1 or vanish. */
+struct assay_reduce_params {
+    uint8_t kind;  /* enum assay_reduce_kind */
+    uint16_t axes; /* bit i: stored axis i is reduced; at least one */
+};
+
+/* x[y] of a segment table; docs/numerics.md "Segment table". Row s of the
+ * segments: bound, scale, bias, left shift, right shift. */
+#define ASSAY_SEGMENTS 8
+#define ASSAY_SEGMENT_FIELDS 5
+#define ASSAY_SEGMENT_ENTRIES 64 /* of segments 1..6 each */
+struct assay_segment_params {
+    uint8_t symmetry;  /* enum assay_symmetry */
+    uint8_t round;     /* enum assay_round: shift by the segment's */
+    uint8_t mix_round; /* enum assay_round: interpolation's shift by 8 */
+};
+
+/*
+ * Bilinear with fixed-point coordinates; docs/numerics.md "Resize". Output
+ * position i of an axis reads q = SHR(i * step + start, decimal_bits -
+ * weight_bits, floor): cell q >> weight_bits and the next (both clamped to the
+ * image) with weights 2^weight_bits - f and f = q mod 2^weight_bits. First
+ * along w, then SHR(., mid_shift, floor), then along h, then out_program.
+ * weight_bits 0 is nearest.
+ */
+struct assay_resize_params {
+    int32_t step_h, step_w, start_h, start_w;
+    uint8_t decimal_bits; /* 0..24 */
+    uint8_t weight_bits;  /* 0..12, at most decimal_bits */
+    uint8_t mid_shift;    /* 0..24 */
+};
+
+/*
+ * Grid: offsets (y, x) from the output's position, in 2^-coord_shift pixels;
+ * docs/numerics.md "Grid sample". Bilinear leaves the sum with 2 * coord_shift
+ * bits of fraction for out_program, nearest (SHR half up) the element.
+ */
+struct assay_grid_sample_params {
+    bool nearest;
+    uint8_t padding;     /* enum assay_grid_padding */
+    uint8_t coord_shift; /* 0..14 */
+};
+
 /* What the arithmetic of a layer is built from; see arith.h. */
 enum assay_real_op {
     ASSAY_REAL_NONE = 0, /* programs are as the reader made them */
@@ -127,9 +202,15 @@ struct assay_layer {
         struct assay_pool_params pool;
         struct assay_concat_params concat;
         struct assay_softmax_params softmax;
-    } p;
+        struct assay_view_params view;
+        struct assay_gather_params gather;
+        struct assay_reduce_params reduce;
+        struct assay_segment_params segment;
+        struct assay_resize_params resize;
+        struct assay_grid_sample_params grid_sample;
+    } p; /* conv2d: also of CONV_TRANSPOSE2D, pads are cut off there */
     /* One program for each operand that has one (BINARY: a, b; POOL: cell;
-     * CONCAT: every input), and the output program. */
+     * CONCAT: every input; PRELU: x >= 0, x < 0), and the output program. */
     uint32_t n_in_programs;
     struct assay_program *in_programs;
     struct assay_program out_program;

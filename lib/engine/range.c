@@ -62,6 +62,7 @@ static const struct step_form {
     [ASSAY_STEP_FROUND] = {"fround", TAKES_FLOAT, 0, 9, false},
     [ASSAY_STEP_ADD_ZP] = {"add_zp", TAKES_INT, 1, 0, false},
     [ASSAY_STEP_CLAMP] = {"clamp", TAKES_INT, 2, 0, false},
+    [ASSAY_STEP_ADD_SCALED] = {"add_scaled", TAKES_INT, 2, 8, false},
 };
 #define N_FORMS (sizeof(FORMS) / sizeof(FORMS[0]))
 
@@ -98,14 +99,18 @@ static double operand_float(enum assay_value_kind kind, int64_t bits)
     return (double)f;
 }
 
+static bool takes_second(const struct assay_step *s)
+{
+    return s->kind == ASSAY_STEP_ADD_INPUT || s->kind == ASSAY_STEP_ADD_SCALED;
+}
+
 /* One channel's integer operands. */
 static int check_int_operands(const struct place *at,
                               const struct assay_step *s, uint32_t c)
 {
     int64_t a = s->a[c];
     if ((s->kind == ASSAY_STEP_SHL && (a < 0 || a > 62)) ||
-        ((s->kind == ASSAY_STEP_SHR || s->kind == ASSAY_STEP_ADD_INPUT) &&
-         (a < -62 || a > 62)))
+        ((s->kind == ASSAY_STEP_SHR || takes_second(s)) && (a < -62 || a > 62)))
         return REFUSE(at, ASSAY_ERANGE,
                       "shift in channel %" PRIu32
                       ": expected %d to 62, found %" PRId64,
@@ -212,7 +217,7 @@ int assay_program_check(const struct assay_program *p, size_t channels,
             return REFUSE(&at, ASSAY_EUNSUPPORTED, "step kind %u is not known",
                           (unsigned)s->kind);
         at.name = FORMS[s->kind].name;
-        if (s->kind == ASSAY_STEP_ADD_INPUT && !has_second)
+        if (takes_second(s) && !has_second)
             return REFUSE(&at, ASSAY_EFORMAT, "this layer has no %s input",
                           "second");
         int rc = check_step(&at, s, channels, &kind);
@@ -318,8 +323,11 @@ static int add_input(const struct place *at, struct assay_interval *v,
                      const struct assay_step *s, size_t c)
 {
     struct assay_interval e = *second;
-    int rc = shift(at, &e, s->a[c], (enum assay_round)s->round);
+    bool scaled = s->kind == ASSAY_STEP_ADD_SCALED;
+    int rc = scaled ? multiply(at, &e, s->b[c]) : 0;
     if (!rc)
+        rc = shift(at, &e, s->a[c], (enum assay_round)s->round);
+    if (!rc && !scaled)
         rc = multiply(at, &e, s->b[c]);
     return rc ? rc
               : set(at, v, (assay_wide)v->lo + e.lo, (assay_wide)v->hi + e.hi);
@@ -338,7 +346,8 @@ static int int_step(const struct place *at, const struct assay_step *s,
     case ASSAY_STEP_MUL: return multiply(at, v, s->a[c]);
     case ASSAY_STEP_SRDHM:
     case ASSAY_STEP_SDMULH: return high_multiply(at, v, s, (int32_t)s->a[c]);
-    case ASSAY_STEP_ADD_INPUT: return add_input(at, v, second, s, c);
+    case ASSAY_STEP_ADD_INPUT:
+    case ASSAY_STEP_ADD_SCALED: return add_input(at, v, second, s, c);
     case ASSAY_STEP_SAT:
         return set(at, v, assay_sat(v->lo, s->bits), assay_sat(v->hi, s->bits));
     case ASSAY_STEP_WRAP: wrap(v, s->bits); return 0;
@@ -471,6 +480,8 @@ static float float_pair(enum assay_combine how, float k, float a, float b)
     case ASSAY_COMBINE_FSUB: return a - b;
     case ASSAY_COMBINE_FMUL: return a * b;
     case ASSAY_COMBINE_FDIV: return a / b;
+    case ASSAY_COMBINE_FMAX: return a > b ? a : b;
+    case ASSAY_COMBINE_FMIN: return a < b ? a : b;
     default: return fmaf(b, k, a);
     }
 }
@@ -514,17 +525,29 @@ static int combine_int(enum assay_combine how, struct assay_interval *a,
         assay_wide r = (assay_wide)a->hi * b->lo, t = (assay_wide)a->hi * b->hi;
         lo = least(least(p, q), least(r, t));
         hi = most(most(p, q), most(r, t));
+    } else if (how == ASSAY_COMBINE_MAX) {
+        lo = most(a->lo, b->lo);
+        hi = most(a->hi, b->hi);
+    } else if (how == ASSAY_COMBINE_MIN) {
+        lo = least(a->lo, b->lo);
+        hi = least(a->hi, b->hi);
     }
     struct place at = {"combine", 0, "two integers", 0, err};
     return set(&at, a, lo, hi);
+}
+
+bool assay_combine_is_int(enum assay_combine how)
+{
+    return how <= ASSAY_COMBINE_MUL || how == ASSAY_COMBINE_MAX ||
+           how == ASSAY_COMBINE_MIN;
 }
 
 int assay_combine_range(enum assay_combine how, float k,
                         struct assay_interval *a,
                         const struct assay_interval *b, struct assay_err *err)
 {
-    bool is_int = how <= ASSAY_COMBINE_MUL;
-    if (how < ASSAY_COMBINE_ADD || how > ASSAY_COMBINE_FFMA)
+    bool is_int = assay_combine_is_int(how);
+    if (how < ASSAY_COMBINE_ADD || how > ASSAY_COMBINE_FMIN)
         return assay_fail(err, ASSAY_EUNSUPPORTED, "combine: %d is not known",
                           (int)how);
     enum assay_value_kind want = is_int ? ASSAY_VALUE_INT : ASSAY_VALUE_F32;

@@ -54,6 +54,8 @@ int assay_program_range(const struct assay_program *p, size_t channel,
                         const struct assay_interval *second,
                         struct assay_interval *v, const char *what,
                         struct assay_err *err) ASSAY_MUST_CHECK;
+/* Does it join two integers (else two binary32)? */
+bool assay_combine_is_int(enum assay_combine how);
 /* *a becomes the interval of a combined with b. */
 int assay_combine_range(enum assay_combine how, float k,
                         struct assay_interval *a,

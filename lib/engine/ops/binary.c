@@ -80,7 +80,7 @@ static int check_programs(const struct assay_op_check *c,
 {
     size_t channels = assay_tensor_channels(assay_layer_output(c));
     enum assay_value_kind joined =
-        p->combine <= ASSAY_COMBINE_MUL ? ASSAY_VALUE_INT : ASSAY_VALUE_F32;
+        assay_combine_is_int(p->combine) ? ASSAY_VALUE_INT : ASSAY_VALUE_F32;
     int rc =
         assay_program_check(p->pa, channels, assay_interval_of(p->a_dtype).kind,
                             false, "in_programs[0]", c->err);
