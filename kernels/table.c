@@ -97,6 +97,36 @@ const struct assay_copy_kernel *assay_pick_copy(
     PICK(t->copy, p);
 }
 
+const struct assay_table_kernel *assay_pick_table(
+    const struct assay_kernel_table *t, const struct assay_table *p)
+{
+    PICK(t->table, p);
+}
+
+const struct assay_segment_table_kernel *assay_pick_segment_table(
+    const struct assay_kernel_table *t, const struct assay_segment_table *p)
+{
+    PICK(t->segment_table, p);
+}
+
+const struct assay_reduce_kernel *assay_pick_reduce(
+    const struct assay_kernel_table *t, const struct assay_reduce *p)
+{
+    PICK(t->reduce, p);
+}
+
+const struct assay_resize_kernel *assay_pick_resize(
+    const struct assay_kernel_table *t, const struct assay_resize *p)
+{
+    PICK(t->resize, p);
+}
+
+const struct assay_grid_sample_kernel *assay_pick_grid_sample(
+    const struct assay_kernel_table *t, const struct assay_grid_sample *p)
+{
+    PICK(t->grid_sample, p);
+}
+
 void assay_kernel_list(assay_kernel_visit_fn *fn, void *arg)
 {
 #define ASSAY_KERNEL(slot, kind, isa) \
