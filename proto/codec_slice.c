@@ -6,6 +6,7 @@
 #include "lib/core/buf.h"
 #include "proto/assay.pb-c.h"
 #include "proto/codec.h"
+#include "proto/codec_params.h"
 
 static char *str(const char *s)
 {
@@ -89,95 +90,6 @@ static int put_tensor(struct assay_arena *a, Assay__Pb__Tensor **out,
     return 0;
 }
 
-static Assay__Pb__Conv2d *put_conv(struct assay_arena *a,
-                                   const struct assay_conv2d_params *p)
-{
-    Assay__Pb__Conv2d *o = assay_arena_alloc(a, sizeof(*o));
-
-    if (o == NULL)
-        return NULL;
-    assay__pb__conv2d__init(o);
-    o->stride_h = p->stride_h;
-    o->stride_w = p->stride_w;
-    o->dilation_h = p->dilation_h;
-    o->dilation_w = p->dilation_w;
-    o->pad_top = p->pad_top;
-    o->pad_left = p->pad_left;
-    o->pad_bottom = p->pad_bottom;
-    o->pad_right = p->pad_right;
-    o->groups = p->groups;
-    o->has_bias = p->has_bias;
-    o->has_second = p->has_second;
-    return o;
-}
-
-static Assay__Pb__Pool *put_pool(struct assay_arena *a,
-                                 const struct assay_pool_params *p)
-{
-    Assay__Pb__Pool *o = assay_arena_alloc(a, sizeof(*o));
-
-    if (o == NULL)
-        return NULL;
-    assay__pb__pool__init(o);
-    o->kind = p->kind;
-    o->sum = p->sum;
-    o->div = p->div;
-    o->div_round = p->div_round;
-    o->count_include_pad = p->count_include_pad;
-    o->kh = p->kh;
-    o->kw = p->kw;
-    o->stride_h = p->stride_h;
-    o->stride_w = p->stride_w;
-    o->dilation_h = p->dilation_h;
-    o->dilation_w = p->dilation_w;
-    o->pad_top = p->pad_top;
-    o->pad_left = p->pad_left;
-    o->pad_bottom = p->pad_bottom;
-    o->pad_right = p->pad_right;
-    return o;
-}
-
-static int put_params(struct assay_arena *a, Assay__Pb__Layer *o,
-                      const struct assay_layer *l)
-{
-    switch (l->op) {
-    case ASSAY_OP_CONV2D:
-    case ASSAY_OP_GEMM:
-        o->conv2d = put_conv(a, &l->p.conv2d);
-        return o->conv2d != NULL ? 0 : ASSAY_EMEMORY;
-    case ASSAY_OP_POOL:
-        o->pool = put_pool(a, &l->p.pool);
-        return o->pool != NULL ? 0 : ASSAY_EMEMORY;
-    case ASSAY_OP_BINARY:
-        o->binary = assay_arena_alloc(a, sizeof(*o->binary));
-        if (o->binary == NULL)
-            return ASSAY_EMEMORY;
-        assay__pb__binary__init(o->binary);
-        o->binary->combine = (uint32_t)l->p.binary.combine;
-        memcpy(&o->binary->k, &l->p.binary.k, sizeof(o->binary->k));
-        return 0;
-    case ASSAY_OP_CONCAT:
-        o->concat = assay_arena_alloc(a, sizeof(*o->concat));
-        if (o->concat == NULL)
-            return ASSAY_EMEMORY;
-        assay__pb__concat__init(o->concat);
-        o->concat->axis = l->p.concat.axis;
-        return 0;
-    case ASSAY_OP_SOFTMAX:
-        o->softmax = assay_arena_alloc(a, sizeof(*o->softmax));
-        if (o->softmax == NULL)
-            return ASSAY_EMEMORY;
-        assay__pb__softmax__init(o->softmax);
-        o->softmax->kind = l->p.softmax.kind;
-        o->softmax->table = bin(l->p.softmax.table, 256 * sizeof(uint32_t));
-        return 0;
-    case ASSAY_OP_UNARY:
-    case ASSAY_OP_RESHAPE:
-    case ASSAY_OP_SKIPPED: return 0;
-    }
-    return ASSAY_ERANGE;
-}
-
 static int put_programs(struct assay_arena *a, Assay__Pb__Layer *o,
                         const struct assay_layer *l)
 {
@@ -235,7 +147,7 @@ static int put_layer(struct assay_arena *a, Assay__Pb__Layer **out,
     o->arith = str(l->arith);
     o->arith_overridden = l->arith_overridden;
     o->skip_reason = str(l->skip_reason);
-    rc = put_params(a, o, l);
+    rc = assay_codec_put_params(a, o, l);
     if (rc < 0)
         return rc;
     rc = put_programs(a, o, l);

@@ -8,6 +8,7 @@
 #include "proto/assay.pb-c.h"
 #include "proto/codec.h"
 #include "proto/codec_alloc.h"
+#include "proto/codec_params.h"
 
 struct get {
     struct assay_slice *slice;
@@ -225,8 +226,10 @@ static int get_step(struct get *g, const Assay__Pb__Step *in,
 {
     int rc;
 
-    if (in->kind < ASSAY_STEP_ADD || in->kind > ASSAY_STEP_CLAMP)
-        return bad(g, "step kind", in->kind, "1..19");
+    rc = assay_codec_list(g->err, "step kind", in->kind, ASSAY_STEP_ADD,
+                          ASSAY_STEP_ADD_SCALED);
+    if (rc < 0)
+        return rc;
     if (in->round > ASSAY_ROUND_ADD_HALF)
         return bad(g, "round", in->round, "0..8");
     if (in->add_mode > ASSAY_ADD_SAT32)
@@ -264,110 +267,18 @@ static int get_program(struct get *g, const Assay__Pb__Program *in,
 
 /* ---- layers --------------------------------------------------------------- */
 
-static void get_conv(const Assay__Pb__Conv2d *in, struct assay_conv2d_params *p)
-{
-    *p = (struct assay_conv2d_params){
-        .stride_h = in->stride_h,
-        .stride_w = in->stride_w,
-        .dilation_h = in->dilation_h,
-        .dilation_w = in->dilation_w,
-        .pad_top = in->pad_top,
-        .pad_left = in->pad_left,
-        .pad_bottom = in->pad_bottom,
-        .pad_right = in->pad_right,
-        .groups = in->groups,
-        .has_bias = in->has_bias,
-        .has_second = in->has_second,
-    };
-}
-
-static int get_pool(struct get *g, const Assay__Pb__Pool *in,
-                    struct assay_pool_params *p)
-{
-    if (in->kind < 1 || in->kind > 2)
-        return bad(g, "pool kind", in->kind, "1..2");
-    if (in->sum > ASSAY_SUM_RAW)
-        return bad(g, "pool sum", in->sum, "0..2");
-    if (in->div > 2)
-        return bad(g, "pool div", in->div, "0..2");
-    if (in->div_round > ASSAY_ROUND_HALF_ZERO)
-        return bad(g, "div_round", in->div_round, "0..7");
-    *p = (struct assay_pool_params){
-        .kind = (uint8_t)in->kind,
-        .sum = (uint8_t)in->sum,
-        .div = (uint8_t)in->div,
-        .div_round = (uint8_t)in->div_round,
-        .count_include_pad = in->count_include_pad,
-        .kh = in->kh,
-        .kw = in->kw,
-        .stride_h = in->stride_h,
-        .stride_w = in->stride_w,
-        .dilation_h = in->dilation_h,
-        .dilation_w = in->dilation_w,
-        .pad_top = in->pad_top,
-        .pad_left = in->pad_left,
-        .pad_bottom = in->pad_bottom,
-        .pad_right = in->pad_right,
-    };
-    return 0;
-}
-
-static int get_softmax(struct get *g, const Assay__Pb__Softmax *in,
-                       struct assay_softmax_params *p)
-{
-    const void *table = NULL;
-
-    if (in->kind < 1 || in->kind > 2)
-        return bad(g, "softmax kind", in->kind, "1..2");
-    if (in->table.len != 0 && in->table.len != 256 * sizeof(uint32_t))
-        return bad(g, "softmax table length", in->table.len, "0 or 1024");
-    if (in->table.len != 0 &&
-        get_copy(g, in->table.data, in->table.len, &table) < 0)
-        return ASSAY_EMEMORY;
-    p->kind = (uint8_t)in->kind;
-    p->table = table;
-    return 0;
-}
-
+/* The parameters of the op; those that need memory are copied here. */
 static int get_params(struct get *g, const Assay__Pb__Layer *in,
                       struct assay_layer *l)
 {
-    switch (l->op) {
-    case ASSAY_OP_CONV2D:
-    case ASSAY_OP_GEMM:
-        if (in->conv2d == NULL)
-            break;
-        get_conv(in->conv2d, &l->p.conv2d);
-        return 0;
-    case ASSAY_OP_BINARY:
-        if (in->binary == NULL)
-            break;
-        if (in->binary->combine < ASSAY_COMBINE_ADD ||
-            in->binary->combine > ASSAY_COMBINE_FFMA)
-            return bad(g, "combine", in->binary->combine, "1..8");
-        l->p.binary.combine = (enum assay_combine)in->binary->combine;
-        memcpy(&l->p.binary.k, &in->binary->k, sizeof(l->p.binary.k));
-        return 0;
-    case ASSAY_OP_POOL:
-        if (in->pool == NULL)
-            break;
-        return get_pool(g, in->pool, &l->p.pool);
-    case ASSAY_OP_CONCAT:
-        if (in->concat == NULL)
-            break;
-        l->p.concat.axis = in->concat->axis;
-        return 0;
-    case ASSAY_OP_SOFTMAX:
-        if (in->softmax == NULL)
-            break;
-        return get_softmax(g, in->softmax, &l->p.softmax);
-    case ASSAY_OP_UNARY:
-    case ASSAY_OP_RESHAPE:
-    case ASSAY_OP_SKIPPED: return 0;
-    }
-    return assay_fail(g->err, ASSAY_EPROTOCOL,
-                      "op %s has no parameters, expected some",
-                      assay_op_name(l->op));
+    const void *table = NULL;
+    int rc = assay_codec_get_params(in, l, g->err);
+
+    if (rc < 0 || l->op != ASSAY_OP_SOFTMAX || in->softmax->table.len == 0)
+        return rc;
+    rc = get_copy(g, in->softmax->table.data, in->softmax->table.len, &table);
+    l->p.softmax.table = table;
+    return rc;
 }
 
 static int get_programs(struct get *g, const Assay__Pb__Layer *in,
@@ -420,8 +331,10 @@ static int get_layer(struct get *g, const Assay__Pb__Layer *in)
 
     if (in->n_inputs > ASSAY_MAX_LAYER_INPUTS)
         return bad(g, "inputs", in->n_inputs, "at most 64");
-    if (in->op < ASSAY_OP_CONV2D || in->op > ASSAY_OP_SKIPPED)
-        return bad(g, "op", in->op, "1..9");
+    rc = assay_codec_list(g->err, "op", in->op, ASSAY_OP_CONV2D,
+                          ASSAY_OP_GRID_SAMPLE);
+    if (rc < 0)
+        return rc;
     if (in->real_op > ASSAY_REAL_UNARY)
         return bad(g, "real_op", in->real_op, "0..8");
     if (in->output >= g->slice->n_tensors)

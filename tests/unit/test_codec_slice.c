@@ -295,7 +295,7 @@ static void bad_bits(struct assay_slice *s)
 }
 static void bad_combine(struct assay_slice *s)
 {
-    s->layers[1].p.binary.combine = 9;
+    s->layers[1].p.binary.combine = 13;
 }
 static void bad_pool(struct assay_slice *s)
 {
@@ -328,9 +328,12 @@ static const struct {
     {bad_round, "output program: step 1: field 'round' is 99"},
     {bad_mode, "output program: step 0: field 'add_mode' is 3"},
     {bad_bits, "output program: step 0: field 'bits' is 64"},
-    {bad_combine, "layer 1 'add': field 'combine' is 9, expected 1..8"},
-    {bad_pool, "layer 2 'pool': field 'pool kind' is 3, expected 1..2"},
-    {bad_softmax, "layer 4 'softmax': field 'softmax kind' is 0"},
+    {bad_combine,
+     "layer 1 'add': binary: field 'combine' is 13, expected 1..12: the sender "
+     "is newer than this build"},
+    {bad_pool, "layer 2 'pool': pool: field 'kind' is 3, expected 1..2"},
+    {bad_softmax,
+     "layer 4 'softmax': softmax: field 'kind' is 0, expected 1..2"},
 };
 
 static void test_malformed(void **state)
