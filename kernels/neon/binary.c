@@ -53,6 +53,12 @@ static void load(enum assay_dtype dtype, const uint8_t *src, int64_t stride,
     for (size_t k = 0; k < m; k += 4) \
     vst1q_f32(x + k, op(vld1q_f32(x + k), vld1q_f32(y + k)))
 
+static bool joins_floats(enum assay_combine how)
+{
+    return how >= ASSAY_COMBINE_FADD && how != ASSAY_COMBINE_MAX &&
+           how != ASSAY_COMBINE_MIN;
+}
+
 /* The float combinations in vectors. */
 static void combine_f32(const struct assay_binary *p, union assay_value *a,
                         const union assay_value *b, size_t n)
@@ -69,7 +75,9 @@ static void combine_f32(const struct assay_binary *p, union assay_value *a,
     case ASSAY_COMBINE_FSUB: EACH_4(vsubq_f32); break;
     case ASSAY_COMBINE_FMUL: EACH_4(vmulq_f32); break;
     case ASSAY_COMBINE_FDIV: EACH_4(vdivq_f32); break;
-    default:
+    case ASSAY_COMBINE_FMAX: EACH_4(vmaxq_f32); break;
+    case ASSAY_COMBINE_FMIN: EACH_4(vminq_f32); break;
+    default: /* FFMA */
         for (size_t k = 0; k < m; k += 4)
             vst1q_f32(x + k,
                       vfmaq_n_f32(vld1q_f32(x + k), vld1q_f32(y + k), p->k));
@@ -99,7 +107,7 @@ static void row_values(const struct assay_binary *p, const uint8_t *a,
         assay_program_vector(p->pa, &block);
         block.v = vb;
         assay_program_vector(p->pb, &block);
-        if (p->combine >= ASSAY_COMBINE_FADD)
+        if (joins_floats(p->combine))
             combine_f32(p, va, vb, n);
         else
             assay_combine(p->combine, p->k, va, vb, n);
@@ -126,6 +134,10 @@ static void bounds_of(const struct assay_binary *p, const struct chains *c,
     } else if (p->combine == ASSAY_COMBINE_SUB) {
         *low = a - y;
         *high = b - x;
+    } else if (p->combine == ASSAY_COMBINE_MAX ||
+               p->combine == ASSAY_COMBINE_MIN) {
+        *low = a < x ? a : x;
+        *high = b > y ? b : y;
     } else {
         int64_t most = (a < 0 ? -a : a) > (b < 0 ? -b : b) ? a : b;
         int64_t other = (x < 0 ? -x : x) > (y < 0 ? -y : y) ? x : y;
@@ -139,9 +151,7 @@ static void bounds_of(const struct assay_binary *p, const struct chains *c,
 
 static bool chains_of(const struct assay_binary *p, struct chains *c)
 {
-    bool joins_ints = p->combine == ASSAY_COMBINE_ADD ||
-                      p->combine == ASSAY_COMBINE_SUB ||
-                      p->combine == ASSAY_COMBINE_MUL;
+    bool joins_ints = !joins_floats(p->combine);
     int64_t low, high;
 
     if (!assay_chain_operand(&c->a, p->pa, p->a_dtype, !joins_ints) ||
@@ -176,12 +186,16 @@ ASSAY_CHAIN_INLINE struct assay_quads combine_quads(
     case ASSAY_COMBINE_FSUB: FLOATS(vsubq_f32); break;
     case ASSAY_COMBINE_FMUL: FLOATS(vmulq_f32); break;
     case ASSAY_COMBINE_FDIV: FLOATS(vdivq_f32); break;
-    default:
+    case ASSAY_COMBINE_MAX: INTS(vmaxq_s32); break;
+    case ASSAY_COMBINE_MIN: INTS(vminq_s32); break;
+    case ASSAY_COMBINE_FMAX: FLOATS(vmaxq_f32); break;
+    case ASSAY_COMBINE_FMIN: FLOATS(vminq_f32); break;
+    default: /* FFMA */
         for (int i = 0; i < 4; i++)
             r.f[i] = vfmaq_n_f32(a.f[i], b.f[i], p->k);
         break;
     }
-    if (p->combine <= ASSAY_COMBINE_MUL)
+    if (!joins_floats(p->combine))
         for (int i = 0; i < 4; i++)
             r.f[i] = vcvtq_f32_s32(r.i[i]);
     return r;

@@ -140,8 +140,11 @@ static void add_input(const struct assay_step *s, struct chunk *c)
     if (!c->has_second)
         return;
     memcpy(e, c->second, c->n * sizeof(e[0]));
+    if (s->kind == ASSAY_STEP_ADD_SCALED)
+        multiply(e, c->b, c->n);
     shift_round(e, c->a, c->n, (enum assay_round)s->round);
-    multiply(e, c->b, c->n);
+    if (s->kind == ASSAY_STEP_ADD_INPUT)
+        multiply(e, c->b, c->n);
     for (size_t k = 0; k < c->n; k += 2)
         vst1q_s64(c->i + k, vaddq_s64(vld1q_s64(c->i + k), vld1q_s64(e + k)));
 }
@@ -186,7 +189,8 @@ static void int_step(const struct assay_step *s, struct chunk *c)
     case ASSAY_STEP_SDMULH:
         EACH_2(vmovl_s32(vqdmulh_s32(vmovn_s64(v), vmovn_s64(a))))
         break;
-    case ASSAY_STEP_ADD_INPUT: add_input(s, c); break;
+    case ASSAY_STEP_ADD_INPUT:
+    case ASSAY_STEP_ADD_SCALED: add_input(s, c); break;
     case ASSAY_STEP_SAT: {
         int64_t top = (int64_t)((1ull << (s->bits - 1)) - 1);
         int64x2_t hi = vdupq_n_s64(top), lo = vdupq_n_s64(-top - 1);

@@ -22,7 +22,7 @@ static bool is_8bit(enum assay_dtype t)
 static bool per_tensor(const struct assay_program *p)
 {
     for (uint32_t i = 0; i < p->n_steps; i++)
-        if (p->steps[i].n > 1 || p->steps[i].kind == ASSAY_STEP_ADD_INPUT)
+        if (p->steps[i].n > 1)
             return false;
     return true;
 }

@@ -90,14 +90,17 @@ static void program_case(struct kc *k, struct conv_case *c, unsigned which)
     p->y_dtype = outs[kc_chance(k, 90) ? kc_range(k, 0, 1) : 2];
     if (p->x_dtype == ASSAY_S16) {
         p->y_dtype = kc_chance(k, 50) ? ASSAY_S16 : ASSAY_S8;
-        which = 12 + which % 3; /* takes any int64 */
-        if (kc_chance(k, 50))
+        if (which < KC_HZ_FIRST)
+            which = 12 + which % 3; /* takes any int64 */
+        if (which == KC_HZ_HIGH)
+            which++;
+        if (kc_chance(k, 30))
             which = KC_POLICIES;
     }
     if (which < KC_POLICIES) {
         kc_policy(k, &c->program, which, (size_t)p->oc, kc_chance(k, 70),
                   &p->y_dtype);
-        with_input = which == 18;
+        with_input = kc_policy_takes_input(which);
     } else {
         int64_t bound = p->x_dtype == ASSAY_S16 ? (int64_t)1 << 44 : INT32_MAX;
 

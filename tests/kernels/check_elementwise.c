@@ -242,6 +242,51 @@ static void integer_form(struct kc *k, struct binary_case *c, bool any)
     shift_output(k, c);
 }
 
+/* The larger or the smaller one, of integers or of floats. */
+static void extreme_form(struct kc *k, struct binary_case *c)
+{
+    size_t last = (size_t)c->p.dims[c->p.rank - 1];
+    bool floats = kc_chance(k, 40), more = kc_chance(k, 50);
+
+    if (floats) {
+        c->p.a_dtype = c->p.b_dtype = ASSAY_F32;
+        kc_program_begin(&c->a, 1);
+        kc_program_begin(&c->b, 1);
+        kc_program_begin(&c->out, 1);
+        c->p.y_dtype = ASSAY_F32;
+        c->p.combine = more ? ASSAY_COMBINE_FMAX : ASSAY_COMBINE_FMIN;
+        return;
+    }
+    if (kc_chance(k, 50)) {
+        integer_form(k, c, true);
+    } else { /* as they are stored */
+        c->p.b_dtype = c->p.y_dtype = c->p.a_dtype;
+        kc_program_begin(&c->a, 1);
+        kc_program_begin(&c->b, 1);
+        kc_program_begin(&c->out, last);
+    }
+    c->p.combine = more ? ASSAY_COMBINE_MAX : ASSAY_COMBINE_MIN;
+}
+
+/* Zeros of both signs, infinities, NaN; sometimes. */
+static void special_floats(struct kc *k, float *x, size_t n)
+{
+    static const float values[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN};
+
+    for (size_t i = 0; i < n; i++)
+        if (kc_chance(k, 40))
+            x[i] = values[kc_range(k, 0, 4)];
+}
+
+static float larger(float a, float b)
+{
+    if (a != a || b != b)
+        return NAN;
+    if (a == 0 && b == 0) /* 0 above -0 */
+        return copysignf(1.0f, a) > 0 ? a : b;
+    return fmaxf(a, b);
+}
+
 /* Strides of an operand that is dense but for some broadcast dimensions. */
 static size_t draw_strides(struct kc *k, const struct assay_binary *p,
                            int64_t *strides, unsigned percent)
@@ -283,6 +328,10 @@ static void naive_binary(const struct binary_case *c, void *y)
         case ASSAY_COMBINE_FMUL: a.f *= b.f; break;
         case ASSAY_COMBINE_FDIV: a.f /= b.f; break;
         case ASSAY_COMBINE_FFMA: a.f = fmaf(b.f, p->k, a.f); break;
+        case ASSAY_COMBINE_MAX: a.i = b.i > a.i ? b.i : a.i; break;
+        case ASSAY_COMBINE_MIN: a.i = b.i < a.i ? b.i : a.i; break;
+        case ASSAY_COMBINE_FMAX: a.f = larger(a.f, b.f); break;
+        case ASSAY_COMBINE_FMIN: a.f = -larger(-a.f, -b.f); break;
         }
         store_one(p->y_dtype, y, i, kc_naive_program(p->out, a, i % last, 0));
     }
@@ -323,18 +372,34 @@ static void judge_binary(struct kc *k, const struct binary_case *c)
     kc_buf_free(&expected);
 }
 
+/* Forms of a case: 0..3 float_form, then these. */
+enum { INTEGER = 4, ANY, HZ, EXTREME, FORMS };
+
+static void draw_dtypes(struct kc *k, struct assay_binary *p, unsigned form)
+{
+    static const enum assay_dtype hz[] = {ASSAY_S8, ASSAY_S16, ASSAY_S32};
+    int64_t most = form == ANY || form == EXTREME ? 4 : 1;
+
+    p->a_dtype = DTYPES[kc_range(k, 0, most)];
+    p->b_dtype = DTYPES[kc_range(k, 0, most)];
+    p->y_dtype = DTYPES[kc_range(k, 0, most)];
+    if (form != HZ)
+        return;
+    p->a_dtype = hz[kc_range(k, 0, 1)];
+    p->b_dtype = hz[kc_range(k, 0, 1)];
+    p->y_dtype = hz[kc_range(k, 0, kc_chance(k, 90) ? 1 : 2)];
+}
+
 static void binary_case(struct kc *k, int64_t index)
 {
     struct binary_case c;
-    unsigned form = (unsigned)(index % 6);
+    unsigned form = (unsigned)(index % FORMS);
     size_t na, nb;
 
     if (!kc_case(k, "binary", index))
         return;
     memset(&c, 0, sizeof(c));
-    c.p.a_dtype = DTYPES[kc_range(k, 0, form == 5 ? 4 : 1)];
-    c.p.b_dtype = DTYPES[kc_range(k, 0, form == 5 ? 4 : 1)];
-    c.p.y_dtype = DTYPES[kc_range(k, 0, form == 5 ? 4 : 1)];
+    draw_dtypes(k, &c.p, form);
     c.p.rank = (uint32_t)kc_range(k, 1, 4);
     c.n = 1;
     for (uint32_t i = 0; i < c.p.rank; i++) {
@@ -345,8 +410,14 @@ static void binary_case(struct kc *k, int64_t index)
     nb = draw_strides(k, &c.p, c.p.b_strides, kc_chance(k, 50) ? 40 : 0);
     if (form < 4)
         float_form(k, &c, form);
+    else if (form == HZ)
+        kc_hz_binary(k, &c.a, &c.b, &c.out, (size_t)c.p.dims[c.p.rank - 1],
+                     &c.p.combine, c.p.y_dtype,
+                     c.p.a_dtype == ASSAY_S16 || c.p.b_dtype == ASSAY_S16);
+    else if (form == EXTREME)
+        extreme_form(k, &c);
     else
-        integer_form(k, &c, form == 5);
+        integer_form(k, &c, form == ANY);
     c.p.pa = &c.a.p;
     c.p.pb = &c.b.p;
     c.p.out = &c.out.p;
@@ -357,6 +428,10 @@ static void binary_case(struct kc *k, int64_t index)
     c.xb = kc_buf_wall(nb * assay_dtype_size(c.p.b_dtype));
     kc_fill(k, c.p.a_dtype, c.xa.data, na);
     kc_fill(k, c.p.b_dtype, c.xb.data, nb);
+    if (c.p.combine >= ASSAY_COMBINE_FMAX) {
+        special_floats(k, (float *)c.xa.data, na);
+        special_floats(k, (float *)c.xb.data, nb);
+    }
     judge_binary(k, &c);
     kc_buf_free(&c.xa);
     kc_buf_free(&c.xb);

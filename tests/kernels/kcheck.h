@@ -87,13 +87,29 @@ struct kc_program {
     size_t used, cap;
     const char *name;
 };
-enum { KC_POLICIES = 21 };
+/* Policies by number; from KC_HZ_FIRST on those of hz_programs.c. */
+enum {
+    KC_HBM_INPUT = 18,
+    KC_HZ_FIRST = 21,
+    KC_HZ_HIGH = 26, /* of an accumulator that fits 32 bits */
+    KC_HZ_FORMS = 10,
+    KC_POLICIES = KC_HZ_FIRST + KC_HZ_FORMS,
+};
+/* Whether the policy reads a second operand. */
+bool kc_policy_takes_input(unsigned which);
 /*
  * Policy number `which` for an output type; per channel or per tensor. Now
  * and then a near miss of it, but never for --bench.
  */
 void kc_policy(struct kc *k, struct kc_program *to, unsigned which,
                size_t channels, bool per_channel, enum assay_dtype *y_dtype);
+/* Policy KC_HZ_FIRST + form, appended; chooses among S8, S16, S32. */
+void kc_hz_program(struct kc *k, struct kc_program *to, unsigned which,
+                   size_t n, enum assay_dtype *y);
+/* An add, a sub or a product of that model, y: S8, S16, S32. */
+void kc_hz_binary(struct kc *k, struct kc_program *a, struct kc_program *b,
+                  struct kc_program *out, size_t channels,
+                  enum assay_combine *how, enum assay_dtype y, bool wide);
 /* A random valid program from integers in [lo, hi] (or floats). */
 void kc_random_program(struct kc *k, struct kc_program *to, size_t channels,
                        bool from_float, int64_t lo, int64_t hi,

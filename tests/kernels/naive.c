@@ -117,6 +117,9 @@ static int64_t int_step(const struct assay_step *s, int64_t v, int64_t a,
     case ASSAY_STEP_SDMULH: return sat32(floor_div(product, (wide)1 << 31));
     case ASSAY_STEP_ADD_INPUT:
         return (int64_t)((wide)v + (wide)shr(second, a, s->round) * b);
+    case ASSAY_STEP_ADD_SCALED:
+        return (int64_t)((wide)v +
+                         shr((int64_t)((wide)second * b), a, s->round));
     case ASSAY_STEP_SAT: {
         wide top = (wide)1 << (s->bits - 1);
 

@@ -304,7 +304,7 @@ static void float_output(struct kc_program *to, const struct operands *o)
     free(scale);
 }
 
-static const char *const NAMES[KC_POLICIES] = {
+static const char *const NAMES[KC_HZ_FIRST] = {
     "fp32_rne",           "fp32_magic",       "fp32_rne_zpin",
     "q31_double",         "q31_double_nofix", "q31_single",
     "q31_trunc_rshl_f1",  "q31_trunc_rshl",   "q31_round_rshl_f1",
@@ -341,7 +341,7 @@ static void build(struct kc *k, struct kc_program *to, unsigned which,
         double_policy(
             to, o, which == 15 ? ASSAY_ROUND_HALF_EVEN : ASSAY_ROUND_HALF_AWAY);
     else if (which <= 18)
-        hbm_policy(k, to, o, which == 18);
+        hbm_policy(k, to, o, which == KC_HBM_INPUT);
     else if (which == 19)
         float_output(to, o);
 }
@@ -417,6 +417,10 @@ void kc_policy(struct kc *k, struct kc_program *to, unsigned which,
     struct operands o;
 
     kc_program_begin(to, channels);
+    if (which >= KC_HZ_FIRST) {
+        kc_hz_program(k, to, which, per_channel ? channels : 1, y_dtype);
+        return;
+    }
     to->name = NAMES[which];
     if (which == 19)
         *y_dtype = ASSAY_F32;

@@ -131,12 +131,16 @@ static void multiply_step(struct maker *m, int64_t *a)
 
 static void input_step(struct maker *m, int64_t *a, int64_t *b)
 {
-    uint32_t n = 1;
+    uint32_t n = kc_chance(m->k, 30) ? (uint32_t)m->channels : 1;
+    bool scaled = kc_chance(m->k, 50);
 
-    a[0] = kc_range(m->k, -4, 20);
-    b[0] = kc_range(m->k, -5000, 5000);
+    for (uint32_t i = 0; i < n; i++) {
+        a[i] = kc_chance(m->k, 5) ? 62 : kc_range(m->k, -4, 20);
+        b[i] = kc_range(m->k, -5000, 5000);
+    }
     put(m,
-        (struct assay_step){.kind = ASSAY_STEP_ADD_INPUT,
+        (struct assay_step){.kind = scaled ? ASSAY_STEP_ADD_SCALED
+                                           : ASSAY_STEP_ADD_INPUT,
                             .round = (uint8_t)kc_range(m->k, 0, 7),
                             .n = n},
         a, b);
