@@ -245,10 +245,9 @@ static void integer_form(struct kc *k, struct binary_case *c, bool any)
 /* The larger or the smaller one, of integers or of floats. */
 static void extreme_form(struct kc *k, struct binary_case *c)
 {
-    size_t last = (size_t)c->p.dims[c->p.rank - 1];
-    bool floats = kc_chance(k, 40), more = kc_chance(k, 50);
+    bool more = kc_chance(k, 50), stored = kc_chance(k, 50);
 
-    if (floats) {
+    if (kc_chance(k, 30) || (stored && c->p.a_dtype == ASSAY_F32)) {
         c->p.a_dtype = c->p.b_dtype = ASSAY_F32;
         kc_program_begin(&c->a, 1);
         kc_program_begin(&c->b, 1);
@@ -257,13 +256,13 @@ static void extreme_form(struct kc *k, struct binary_case *c)
         c->p.combine = more ? ASSAY_COMBINE_FMAX : ASSAY_COMBINE_FMIN;
         return;
     }
-    if (kc_chance(k, 50)) {
-        integer_form(k, c, true);
-    } else { /* as they are stored */
+    if (stored) {
         c->p.b_dtype = c->p.y_dtype = c->p.a_dtype;
         kc_program_begin(&c->a, 1);
         kc_program_begin(&c->b, 1);
-        kc_program_begin(&c->out, last);
+        kc_program_begin(&c->out, 1);
+    } else {
+        integer_form(k, c, true);
     }
     c->p.combine = more ? ASSAY_COMBINE_MAX : ASSAY_COMBINE_MIN;
 }
