@@ -95,7 +95,7 @@ $(BUILD)/$(1)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/$(1)/flags
 		$$($(1)_CFLAGS) -MMD -MP -c $$< -o $$@
 
 # Generated headers exist before anything that includes them is compiled.
-$$($(1)_OBJ_proto): | $(PROTO_GEN)
+$$($(1)_OBJ_proto) $(BUILD)/$(1)/tests/unit/test_codec_params.o: | $(PROTO_GEN)
 $$($(1)_OBJ_host): | $(ONNX_GEN)
 
 $(BUILD)/$(1)/assayd: $(BUILD)/$(1)/agent/main.o $$($(1)_OBJ_agent) \
