@@ -161,11 +161,25 @@ void assay_dtype_range(enum assay_dtype dtype, int64_t *lo, int64_t *hi)
 const char *assay_op_name(enum assay_op op)
 {
     static const char *const names[] = {
-        [ASSAY_OP_CONV2D] = "conv2d",   [ASSAY_OP_GEMM] = "gemm",
-        [ASSAY_OP_UNARY] = "unary",     [ASSAY_OP_BINARY] = "binary",
-        [ASSAY_OP_POOL] = "pool",       [ASSAY_OP_CONCAT] = "concat",
-        [ASSAY_OP_RESHAPE] = "reshape", [ASSAY_OP_SOFTMAX] = "softmax",
+        [ASSAY_OP_CONV2D] = "conv2d",
+        [ASSAY_OP_GEMM] = "gemm",
+        [ASSAY_OP_UNARY] = "unary",
+        [ASSAY_OP_BINARY] = "binary",
+        [ASSAY_OP_POOL] = "pool",
+        [ASSAY_OP_CONCAT] = "concat",
+        [ASSAY_OP_RESHAPE] = "reshape",
+        [ASSAY_OP_SOFTMAX] = "softmax",
         [ASSAY_OP_SKIPPED] = "skipped",
+        [ASSAY_OP_VIEW] = "view",
+        [ASSAY_OP_GATHER] = "gather",
+        [ASSAY_OP_REDUCE] = "reduce",
+        [ASSAY_OP_MATMUL] = "matmul",
+        [ASSAY_OP_CONV_TRANSPOSE2D] = "conv_transpose2d",
+        [ASSAY_OP_PRELU] = "prelu",
+        [ASSAY_OP_TABLE] = "table",
+        [ASSAY_OP_SEGMENT_TABLE] = "segment_table",
+        [ASSAY_OP_RESIZE] = "resize",
+        [ASSAY_OP_GRID_SAMPLE] = "grid_sample",
     };
     unsigned i = (unsigned)op;
     return i < sizeof(names) / sizeof(names[0]) && names[i] ? names[i] : "?";

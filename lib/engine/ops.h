@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators: one file of ops/ each, {check, prepare, run}, in one table.
+ * Operators: one file of ops/ each, {check, prepare, run}, in one list.
  *
  * check() proves everything of its layer that is left after tensors and
  * indices were checked, chooses the kernel, and says what memory the layer
@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "lib/core/err.h"
 #include "lib/core/slice.h"
+#include "lib/engine/range.h"
 
 #define ASSAY_ALIGNMENT ((size_t)64) /* of packed constants and buffers */
 
@@ -56,7 +57,10 @@ struct assay_op_vtable {
 
 extern const struct assay_op_vtable assay_op_conv2d, assay_op_gemm,
     assay_op_unary, assay_op_binary, assay_op_pool, assay_op_concat,
-    assay_op_reshape, assay_op_softmax;
+    assay_op_reshape, assay_op_softmax, assay_op_view, assay_op_gather,
+    assay_op_reduce, assay_op_matmul, assay_op_conv_transpose2d, assay_op_prelu,
+    assay_op_table, assay_op_segment_table, assay_op_resize,
+    assay_op_grid_sample;
 
 /* NULL: not known. SKIPPED has no entry: it is never run. */
 const struct assay_op_vtable *assay_op_find(enum assay_op number);
@@ -94,6 +98,19 @@ int assay_check_zero(const struct assay_op_check *c, const char *what,
                      const struct assay_tensor *t, int32_t *zero)
     ASSAY_MUST_CHECK;
 int assay_check_no_in_programs(const struct assay_op_check *c) ASSAY_MUST_CHECK;
+/* Neither in_programs nor steps of out_program: elements stay as they are. */
+int assay_check_no_programs(const struct assay_op_check *c) ASSAY_MUST_CHECK;
+/* "what dtype: expected whose, int8, found uint8" */
+int assay_check_dtype(const struct assay_op_check *c, const char *what,
+                      const struct assay_tensor *found, const char *whose,
+                      enum assay_dtype want) ASSAY_MUST_CHECK;
+/* A tensor whose bytes the check itself reads. */
+int assay_check_constant(const struct assay_op_check *c, const char *what,
+                         const struct assay_tensor *t) ASSAY_MUST_CHECK;
+/* The form of out_program for values `v`, and their range in each of
+ * `channels` up to the output's dtype. */
+int assay_check_out_program(const struct assay_op_check *c, size_t channels,
+                            const struct assay_interval *v) ASSAY_MUST_CHECK;
 
 /* One axis of a window that slides over an image. */
 struct assay_window_axis {

@@ -223,6 +223,53 @@ int assay_check_no_in_programs(const struct assay_op_check *c)
                               c->layer->n_in_programs);
 }
 
+int assay_check_no_programs(const struct assay_op_check *c)
+{
+    if (c->layer->out_program.n_steps == 0)
+        return assay_check_no_in_programs(c);
+    return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
+                              "out_program: expected 0 steps, found %" PRIu32,
+                              c->layer->out_program.n_steps);
+}
+
+int assay_check_dtype(const struct assay_op_check *c, const char *what,
+                      const struct assay_tensor *found, const char *whose,
+                      enum assay_dtype want)
+{
+    if (found->dtype == want)
+        return 0;
+    return ASSAY_REFUSE_LAYER(
+        c, ASSAY_EFORMAT, "%s dtype: expected %s, %s, found %s", what, whose,
+        assay_dtype_name(want), assay_dtype_name(found->dtype));
+}
+
+int assay_check_constant(const struct assay_op_check *c, const char *what,
+                         const struct assay_tensor *t)
+{
+    if (t->role == ASSAY_ROLE_CONSTANT)
+        return 0;
+    return ASSAY_REFUSE_LAYER(c, ASSAY_EUNSUPPORTED,
+                              "%s '%.200s': expected a constant", what,
+                              t->name);
+}
+
+int assay_check_out_program(const struct assay_op_check *c, size_t channels,
+                            const struct assay_interval *v)
+{
+    const struct assay_program *p = &c->layer->out_program;
+    enum assay_dtype dtype = assay_layer_output(c)->dtype;
+    int rc =
+        assay_program_check(p, channels, v->kind, false, "out_program", c->err);
+    size_t n = !rc && assay_program_per_channel(p) ? channels : 1;
+    for (size_t i = 0; !rc && i < n; i++) {
+        struct assay_interval y = *v;
+        rc = assay_program_range(p, i, NULL, &y, "out_program", c->err);
+        if (!rc)
+            rc = assay_interval_fits(&y, dtype, i, "out_program", c->err);
+    }
+    return assay_layer_prefix(c, rc);
+}
+
 static int window_fields(const struct assay_op_check *c,
                          const struct assay_window_axis *w, int64_t extent)
 {

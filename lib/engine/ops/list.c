@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of operators: one line each. */
+#include "lib/engine/ops.h"
+
+static const struct assay_op_vtable *const OPS[] = {
+    &assay_op_conv2d, &assay_op_gemm,   &assay_op_unary,   &assay_op_binary,
+    &assay_op_pool,   &assay_op_concat, &assay_op_reshape, &assay_op_softmax,
+};
+
+const struct assay_op_vtable *assay_op_find(enum assay_op number)
+{
+    for (size_t i = 0; i < sizeof(OPS) / sizeof(OPS[0]); i++)
+        if (OPS[i]->number == number)
+            return OPS[i];
+    return NULL;
+}
