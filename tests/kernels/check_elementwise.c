@@ -267,25 +267,6 @@ static void extreme_form(struct kc *k, struct binary_case *c)
     c->p.combine = more ? ASSAY_COMBINE_MAX : ASSAY_COMBINE_MIN;
 }
 
-/* Zeros of both signs, infinities, NaN; sometimes. */
-static void special_floats(struct kc *k, float *x, size_t n)
-{
-    static const float values[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN};
-
-    for (size_t i = 0; i < n; i++)
-        if (kc_chance(k, 40))
-            x[i] = values[kc_range(k, 0, 4)];
-}
-
-static float larger(float a, float b)
-{
-    if (a != a || b != b)
-        return NAN;
-    if (a == 0 && b == 0) /* 0 above -0 */
-        return copysignf(1.0f, a) > 0 ? a : b;
-    return fmaxf(a, b);
-}
-
 /* Strides of an operand that is dense but for some broadcast dimensions. */
 static size_t draw_strides(struct kc *k, const struct assay_binary *p,
                            int64_t *strides, unsigned percent)
@@ -329,8 +310,8 @@ static void naive_binary(const struct binary_case *c, void *y)
         case ASSAY_COMBINE_FFMA: a.f = fmaf(b.f, p->k, a.f); break;
         case ASSAY_COMBINE_MAX: a.i = b.i > a.i ? b.i : a.i; break;
         case ASSAY_COMBINE_MIN: a.i = b.i < a.i ? b.i : a.i; break;
-        case ASSAY_COMBINE_FMAX: a.f = larger(a.f, b.f); break;
-        case ASSAY_COMBINE_FMIN: a.f = -larger(-a.f, -b.f); break;
+        case ASSAY_COMBINE_FMAX: a.f = kc_naive_larger(a.f, b.f); break;
+        case ASSAY_COMBINE_FMIN: a.f = -kc_naive_larger(-a.f, -b.f); break;
         }
         store_one(p->y_dtype, y, i, kc_naive_program(p->out, a, i % last, 0));
     }
@@ -428,8 +409,8 @@ static void binary_case(struct kc *k, int64_t index)
     kc_fill(k, c.p.a_dtype, c.xa.data, na);
     kc_fill(k, c.p.b_dtype, c.xb.data, nb);
     if (c.p.combine >= ASSAY_COMBINE_FMAX) {
-        special_floats(k, (float *)c.xa.data, na);
-        special_floats(k, (float *)c.xb.data, nb);
+        kc_special_floats(k, (float *)c.xa.data, na, 40);
+        kc_special_floats(k, (float *)c.xb.data, nb, 40);
     }
     judge_binary(k, &c);
     kc_buf_free(&c.xa);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/kernels/kcheck.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -96,6 +97,15 @@ void kc_fill(struct kc *k, enum assay_dtype t, void *to, size_t n)
         }
         put(t, to, i, v);
     }
+}
+
+void kc_special_floats(struct kc *k, float *x, size_t n, unsigned percent)
+{
+    static const float values[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN};
+
+    for (size_t i = 0; i < n; i++)
+        if (kc_chance(k, percent))
+            x[i] = values[kc_range(k, 0, 4)];
 }
 
 struct kc_buf kc_buf_new(size_t n, size_t misalign)

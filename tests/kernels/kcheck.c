@@ -170,6 +170,16 @@ static void run_checks(struct kc *k)
         kc_check_softmax(k);
     if (slot_wanted(k, "copy"))
         kc_check_copy(k);
+    if (slot_wanted(k, "table"))
+        kc_check_table(k);
+    if (slot_wanted(k, "segment_table"))
+        kc_check_segment_table(k);
+    if (slot_wanted(k, "reduce"))
+        kc_check_reduce(k);
+    if (slot_wanted(k, "resize"))
+        kc_check_resize(k);
+    if (slot_wanted(k, "grid_sample"))
+        kc_check_grid_sample(k);
     if (slot_wanted(k, "conv2d") || slot_wanted(k, "dwconv2d"))
         kc_check_conv2d(k);
 }

@@ -80,6 +80,28 @@ bool kc_buf_intact(struct kc *k, const struct kc_buf *b, const char *kernel,
 void kc_buf_free(struct kc_buf *b);
 void *kc_alloc(size_t n); /* zeroed; never NULL */
 
+/* Zeros of both signs, infinities and NaN in so many places of a hundred. */
+void kc_special_floats(struct kc *k, float *x, size_t n, unsigned percent);
+
+/*
+ * Every kernel of a slot against `expected`, n elements of p->y_dtype; what
+ * follows are the inputs that run() takes between p and y.
+ */
+#define KC_JUDGE_COLUMN(k, column, p, expected, n, ...) \
+    for (int isa = 0; isa < ASSAY_ISA_COUNT; isa++) { \
+        struct kc_buf got; \
+        int64_t dims[4] = {1, 1, 1, (int64_t)(n)}; \
+        if (!(column)[isa] || !(column)[isa]->supports(p) || \
+            !kc_wants(k, (column)[isa]->name)) \
+            continue; \
+        got = kc_buf_new((n)*assay_dtype_size((p)->y_dtype), 0); \
+        (column)[isa]->run(p, __VA_ARGS__, got.data); \
+        if (kc_buf_intact(k, &got, (column)[isa]->name, "output")) \
+            kc_judge(k, (column)[isa]->name, (p)->y_dtype, expected, got.data, \
+                     dims); \
+        kc_buf_free(&got); \
+    }
+
 /* ---- programs (programs.c) ---- */
 struct kc_program {
     struct assay_program p;
@@ -124,6 +146,10 @@ void kc_program_free(struct kc_program *to);
 int64_t kc_f32_bits(float f);
 
 /* ---- naive definitions (naive.c) ---- */
+/* x / 2^n by `round`; n <= 0: x * 2^-n, as 64 bits hold it. */
+int64_t kc_naive_shr(int64_t x, int64_t n, unsigned round);
+/* IEEE 754-2019 maximum. */
+float kc_naive_larger(float a, float b);
 union assay_value kc_naive_program(const struct assay_program *p,
                                    union assay_value v, size_t channel,
                                    int64_t second);
@@ -139,6 +165,11 @@ void kc_check_binary(struct kc *k);
 void kc_check_pool(struct kc *k);
 void kc_check_softmax(struct kc *k);
 void kc_check_copy(struct kc *k);
+void kc_check_table(struct kc *k);
+void kc_check_segment_table(struct kc *k);
+void kc_check_reduce(struct kc *k);
+void kc_check_resize(struct kc *k);
+void kc_check_grid_sample(struct kc *k);
 void kc_bench(struct kc *k);
 
 /* One line of the file of shapes. */

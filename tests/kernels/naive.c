@@ -18,8 +18,7 @@ static wide floor_div(wide x, wide by)
     return q * by > x ? q - 1 : q;
 }
 
-/* x / 2^n by `round`; n <= 0: x * 2^-n, as 64 bits hold it. */
-static int64_t shr(int64_t x, int64_t n, unsigned round)
+int64_t kc_naive_shr(int64_t x, int64_t n, unsigned round)
 {
     wide by = (wide)1 << (n > 0 ? n : 0), v = x;
     wide down = floor_div(v, by), up = -floor_div(-v, by);
@@ -82,6 +81,15 @@ static int64_t round_double(double x, unsigned round)
     return r >= (long double)INT32_MAX ? INT32_MAX : (int64_t)r;
 }
 
+float kc_naive_larger(float a, float b)
+{
+    if (a != a || b != b)
+        return NAN;
+    if (a == 0 && b == 0) /* 0 above -0 */
+        return copysignf(1.0f, a) > 0 ? a : b;
+    return fmaxf(a, b);
+}
+
 static float f32_of(int64_t bits)
 {
     uint32_t u = (uint32_t)(uint64_t)bits;
@@ -110,16 +118,16 @@ static int64_t int_step(const struct assay_step *s, int64_t v, int64_t a,
             return wrap(sum, 32);
         return s->add_mode == ASSAY_ADD_SAT32 ? sat32(sum) : (int64_t)sum;
     case ASSAY_STEP_SHL: return (int64_t)((wide)v * ((wide)1 << a));
-    case ASSAY_STEP_SHR: return shr(v, a, s->round);
+    case ASSAY_STEP_SHR: return kc_naive_shr(v, a, s->round);
     case ASSAY_STEP_MUL: return (int64_t)product;
     case ASSAY_STEP_SRDHM:
         return sat32(floor_div(product + ((wide)1 << 30), (wide)1 << 31));
     case ASSAY_STEP_SDMULH: return sat32(floor_div(product, (wide)1 << 31));
     case ASSAY_STEP_ADD_INPUT:
-        return (int64_t)((wide)v + (wide)shr(second, a, s->round) * b);
+        return (int64_t)((wide)v + (wide)kc_naive_shr(second, a, s->round) * b);
     case ASSAY_STEP_ADD_SCALED:
-        return (int64_t)((wide)v +
-                         shr((int64_t)((wide)second * b), a, s->round));
+        return (int64_t)((wide)v + kc_naive_shr((int64_t)((wide)second * b), a,
+                                                s->round));
     case ASSAY_STEP_SAT: {
         wide top = (wide)1 << (s->bits - 1);
 
