@@ -83,7 +83,7 @@ int runs_run(struct runs *r)
     r->n_events = 0;
     memset(r->fetches, 0, sizeof(r->fetches));
     memset(&r->err, 0, sizeof(r->err));
-    assay_kernel_table_init(&table, 0);
+    assay_kernel_table_init(&table, r->flags);
     int rc = assay_plan_new(&plan, r->slice, &table, NULL, &r->err);
     if (rc)
         return rc;

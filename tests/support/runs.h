@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a slice on the scalar kernels and keeps what the sink got. A failure of
+ * Runs a slice and keeps what the sink got. A failure of
  * the support itself ends the test program.
  */
 #ifndef ASSAY_TESTS_SUPPORT_RUNS_H
@@ -15,7 +15,8 @@ struct runs {
     const void *given[RUNS_MAX];     /* by tensor; NULL: not there */
     const bool *layers;              /* filter or NULL */
     enum assay_run_mode mode;
-    int stop_at; /* event number that the sink refuses, -1: none */
+    uint32_t flags; /* of the CPU; 0: the scalar kernels */
+    int stop_at;    /* event number that the sink refuses, -1: none */
     /* Results. */
     void *out[RUNS_MAX]; /* by layer, owned; NULL: did not run */
     char events[256];    /* "b0t0e0" begin, tensor, end; "m1/2" missing */

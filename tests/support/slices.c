@@ -72,6 +72,26 @@ uint32_t slices_layer(struct assay_slice *s, const char *name, enum assay_op op,
     return index;
 }
 
+struct assay_slice *slices_one(enum assay_op op, uint32_t n,
+                               const struct slices_operand *in,
+                               struct slices_operand out)
+{
+    static const char *const names[] = {"x", "b", "c"};
+    static const uint32_t inputs[] = {0, 1, 2};
+    struct assay_slice *s = slices_new();
+    need(n <= 3);
+    for (uint32_t i = 0; i < n; i++) {
+        slices_tensor(s, names[i], ASSAY_ROLE_INPUT, in[i].dtype, in[i].rank,
+                      in[i].dims);
+        if (in[i].data)
+            slices_data(s, i, in[i].data);
+    }
+    slices_tensor(s, "y", ASSAY_ROLE_ACTIVATION, out.dtype, out.rank, out.dims);
+    s->tensors[n].is_output = true;
+    slices_layer(s, "op", op, n, inputs, n);
+    return s;
+}
+
 void slices_in_programs(struct assay_slice *s, uint32_t layer, uint32_t n)
 {
     struct assay_layer *l = &s->layers[layer];
@@ -86,6 +106,20 @@ void slices_step(struct assay_program *p, enum assay_step_kind kind, uint32_t n,
     need(p->n_steps < ASSAY_MAX_STEPS);
     p->steps[p->n_steps++] =
         (struct assay_step){.kind = (uint8_t)kind, .n = n, .a = a, .b = b};
+}
+
+void slices_shr(struct assay_program *p, enum assay_round round,
+                const int64_t *n)
+{
+    slices_step(p, ASSAY_STEP_SHR, 1, n, NULL);
+    p->steps[p->n_steps - 1].round = (uint8_t)round;
+}
+
+void slices_bits(struct assay_program *p, enum assay_step_kind kind,
+                 unsigned bits)
+{
+    slices_step(p, kind, 0, NULL, NULL);
+    p->steps[p->n_steps - 1].bits = (uint8_t)bits;
 }
 
 int64_t slices_f32(float f)
