@@ -22,43 +22,134 @@ ASSAY_INLINE void store_pair(const struct assay_epilogue *e,
 #define PAIR(form, i, j) \
     store_pair(e, form, &l0, &l1, a##i##0, a##i##1, a##j##0, a##j##1, \
                y + i * row, row)
-#define CASE_8(form) \
+#define LANES(form) \
+    struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch); \
+    struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4)
+#define BYTES_8(form) \
     case form: { \
-        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch); \
-        struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4); \
-\
+        LANES(form); \
         PAIR(form, 0, 1); \
         PAIR(form, 2, 3); \
         PAIR(form, 4, 5); \
         PAIR(form, 6, 7); \
         break; \
     }
-#define CASE_4(form) \
+#define BYTES_4(form) \
     case form: { \
-        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch); \
-        struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4); \
-\
+        LANES(form); \
         PAIR(form, 0, 1); \
         PAIR(form, 2, 3); \
         break; \
     }
+#define BYTES_1(form) \
+    case form: { \
+        LANES(form); \
+        store_pair(e, form, &l0, &l1, a00, a01, a00, a01, y, 0); \
+        break; \
+    }
+#define HALF(form, i) \
+    vst1q_u8(y + i * row, vreinterpretq_u8_s16(assay_epi_8(e, form, &l0, &l1, \
+                                                           a##i##0, a##i##1)))
+#define HALVES_1(form) \
+    case form: { \
+        LANES(form); \
+        HALF(form, 0); \
+        break; \
+    }
+#define HALVES_4(form) \
+    case form: { \
+        LANES(form); \
+        HALF(form, 0); \
+        HALF(form, 1); \
+        HALF(form, 2); \
+        HALF(form, 3); \
+        break; \
+    }
+#define HALVES_8(form) \
+    case form: { \
+        LANES(form); \
+        HALF(form, 0); \
+        HALF(form, 1); \
+        HALF(form, 2); \
+        HALF(form, 3); \
+        HALF(form, 4); \
+        HALF(form, 5); \
+        HALF(form, 6); \
+        HALF(form, 7); \
+        break; \
+    }
+#define BOUND(i) \
+    do { \
+        a##i##0 = assay_epi_4(e, a##i##0); \
+        a##i##1 = assay_epi_4(e, a##i##1); \
+    } while (0)
 #define STORE_32(i) \
     do { \
-        vst1q_s32((int32_t *)(void *)(y + i * row), a##i##0); \
-        vst1q_s32((int32_t *)(void *)(y + i * row) + 4, a##i##1); \
+        vst1q_u8(y + i * row, vreinterpretq_u8_s32(a##i##0)); \
+        vst1q_u8(y + i * row + 16, vreinterpretq_u8_s32(a##i##1)); \
     } while (0)
+/* The end of a tile of n rows: one of the forms above, or int32. */
+#define FINISH(n) \
+    switch (e->form) { \
+        ASSAY_EPI_EACH_BYTE(BYTES_##n) \
+        ASSAY_EPI_EACH_HALF(HALVES_##n) \
+    case ASSAY_EPI_S32: EACH_##n(BOUND); /* fall through */ \
+    default: EACH_##n(STORE_32); \
+    }
+/* The second operand of row i; its lanes are s0 and s1. */
+#define ADD_SECOND(dtype, i) \
+    do { \
+        int32x4x2_t v##i = assay_second_8(dtype, second + i * second_row); \
+        a##i##0 = assay_second_add(a##i##0, &s0, v##i.val[0]); \
+        a##i##1 = assay_second_add(a##i##1, &s1, v##i.val[1]); \
+    } while (0)
+#define ADD_S8(i) ADD_SECOND(ASSAY_S8, i)
+#define ADD_S16(i) ADD_SECOND(ASSAY_S16, i)
+#define ADD_S32(i) ADD_SECOND(ASSAY_S32, i)
+#define SECOND(n) \
+    if (second) { \
+        struct assay_second_lanes s0 = assay_second_lanes(e, ch); \
+        struct assay_second_lanes s1 = assay_second_lanes(e, ch + 4); \
+        size_t second_row = job->second_row; \
+\
+        if (e->second_dtype == ASSAY_S8) \
+            EACH_##n(ADD_S8); \
+        else if (e->second_dtype == ASSAY_S16) \
+            EACH_##n(ADD_S16); \
+        else \
+            EACH_##n(ADD_S32); \
+    }
 #define UNZERO(i) \
     do { \
         a##i##0 = vmlsq_n_s32(a##i##0, z0, sums[i]); \
         a##i##1 = vmlsq_n_s32(a##i##1, z1, sums[i]); \
     } while (0)
+#define EACH_1(M) M(0)
 #define EACH_4(M) \
+    do { \
+        M(0); \
+        M(1); \
+        M(2); \
+        M(3); \
+    } while (0)
+#define EACH_8(M) \
+    do { \
+        M(0); \
+        M(1); \
+        M(2); \
+        M(3); \
+        M(4); \
+        M(5); \
+        M(6); \
+        M(7); \
+    } while (0)
+#define DECLARE_4(M) \
     M(0); \
     M(1); \
     M(2); \
     M(3)
-#define EACH_8(M) \
-    EACH_4(M); \
+#define DECLARE_8(M) \
+    DECLARE_4(M); \
     M(4); \
     M(5); \
     M(6); \
@@ -98,6 +189,7 @@ static void tile_8(const struct assay_tile_job *job)
     const struct assay_epilogue *e = job->e;
     const int8_t *x = job->x;
     const int32_t *sums = job->sums;
+    const uint8_t *second = job->second;
     size_t ch = job->channel, row = job->y_row;
     uint8_t *y = job->y;
 
@@ -105,10 +197,10 @@ static void tile_8(const struct assay_tile_job *job)
         const int8_t *w = job->w;
         int32x4_t b0 = vld1q_s32(e->bias + ch);
         int32x4_t b1 = vld1q_s32(e->bias + ch + 4);
-        EACH_8(START);
+        DECLARE_8(START);
 
         for (size_t k = job->steps; k > 0; k--) {
-            EACH_8(LOAD);
+            DECLARE_8(LOAD);
 
             QUAD_8(0);
             QUAD_8(1);
@@ -124,15 +216,10 @@ static void tile_8(const struct assay_tile_job *job)
             EACH_8(UNZERO);
             sums += 8;
         }
-        switch (e->form) {
-            CASE_8(ASSAY_EPI_F32)
-            CASE_8(ASSAY_EPI_F32_ZPIN)
-            CASE_8(ASSAY_EPI_SRDHM)
-            CASE_8(ASSAY_EPI_SDMULH)
-            CASE_8(ASSAY_EPI_WIDE)
-        default: EACH_8(STORE_32);
-        }
+        SECOND(8)
+        FINISH(8)
         y += 8 * row;
+        second = second ? second + 8 * job->second_row : NULL;
     }
 }
 
@@ -141,14 +228,15 @@ static void tile_4(const struct assay_tile_job *job)
     const struct assay_epilogue *e = job->e;
     const int8_t *x = job->x, *w = job->w;
     const int32_t *sums = job->sums;
+    const uint8_t *second = job->second;
     size_t ch = job->channel, row = job->y_row;
     uint8_t *y = job->y;
     int32x4_t b0 = vld1q_s32(e->bias + ch);
     int32x4_t b1 = vld1q_s32(e->bias + ch + 4);
-    EACH_4(START);
+    DECLARE_4(START);
 
     for (size_t k = job->steps; k > 0; k--) {
-        EACH_4(LOAD);
+        DECLARE_4(LOAD);
 
         QUAD_4(0);
         QUAD_4(1);
@@ -163,24 +251,10 @@ static void tile_4(const struct assay_tile_job *job)
 
         EACH_4(UNZERO);
     }
-    switch (e->form) {
-        CASE_4(ASSAY_EPI_F32)
-        CASE_4(ASSAY_EPI_F32_ZPIN)
-        CASE_4(ASSAY_EPI_SRDHM)
-        CASE_4(ASSAY_EPI_SDMULH)
-        CASE_4(ASSAY_EPI_WIDE)
-    default: EACH_4(STORE_32);
-    }
+    SECOND(4)
+    FINISH(4)
 }
 
-#define CASE_1(form) \
-    case form: { \
-        struct assay_epi_lanes l0 = assay_epi_lanes(e, form, ch); \
-        struct assay_epi_lanes l1 = assay_epi_lanes(e, form, ch + 4); \
-\
-        store_pair(e, form, &l0, &l1, a00, a01, a00, a01, job->y, 0); \
-        break; \
-    }
 #define QUAD_1(q) \
     do { \
         WEIGHTS(q); \
@@ -192,7 +266,9 @@ static void tile_1(const struct assay_tile_job *job)
     const struct assay_epilogue *e = job->e;
     const int8_t *x = job->x, *w = job->w;
     const int32_t *sums = job->sums;
-    size_t ch = job->channel;
+    const uint8_t *second = job->second;
+    size_t ch = job->channel, row = job->y_row;
+    uint8_t *y = job->y;
     int32x4_t b0 = vld1q_s32(e->bias + ch);
     int32x4_t b1 = vld1q_s32(e->bias + ch + 4);
     START(0);
@@ -213,16 +289,8 @@ static void tile_1(const struct assay_tile_job *job)
 
         UNZERO(0);
     }
-    switch (e->form) {
-        CASE_1(ASSAY_EPI_F32)
-        CASE_1(ASSAY_EPI_F32_ZPIN)
-        CASE_1(ASSAY_EPI_SRDHM)
-        CASE_1(ASSAY_EPI_SDMULH)
-        CASE_1(ASSAY_EPI_WIDE)
-    default:
-        vst1q_s32((int32_t *)(void *)job->y, a00);
-        vst1q_s32((int32_t *)(void *)job->y + 4, a01);
-    }
+    SECOND(1)
+    FINISH(1)
 }
 
 static const struct assay_gemm gemm = {

@@ -4,9 +4,7 @@
  * 8 bits fit 16 bits as long as no weight is -128: 2 * 128 * 127 < 2^15. The
  * careful tile adds every product to 32 bits by itself.
  */
-#include "kernels/neon/gemm.h"
-
-#include <string.h>
+#include "kernels/neon/tile4.h"
 
 ASSAY_INLINE int32x4_t dot_fast(int32x4_t acc, int8x16_t x, int8x16_t w)
 {
@@ -19,77 +17,6 @@ ASSAY_INLINE int32x4_t dot_careful(int32x4_t acc, int8x16_t x, int8x16_t w)
 {
     acc = vpadalq_s16(acc, vmull_s8(vget_low_s8(x), vget_low_s8(w)));
     return vpadalq_s16(acc, vmull_high_s8(x, w));
-}
-
-ASSAY_INLINE int32x4_t across(int32x4_t a, int32x4_t b, int32x4_t c,
-                              int32x4_t d)
-{
-    return vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d));
-}
-
-/* To any address. */
-ASSAY_INLINE void store_4(uint8_t *y, int32_t bytes)
-{
-    memcpy(y, &bytes, sizeof(bytes));
-}
-
-ASSAY_INLINE void store_bytes(const struct assay_epilogue *e,
-                              enum assay_epilogue_form form, size_t channel,
-                              int32x4_t r0, int32x4_t r1, int32x4_t r2,
-                              int32x4_t r3, uint8_t *y, size_t y_row)
-{
-    struct assay_epi_lanes l = assay_epi_lanes(e, form, channel);
-    int32x4_t v = vreinterpretq_s32_s8(
-        assay_epi_16(e, form, &l, &l, &l, &l, r0, r1, r2, r3));
-
-    store_4(y, vgetq_lane_s32(v, 0));
-    store_4(y + y_row, vgetq_lane_s32(v, 1));
-    store_4(y + 2 * y_row, vgetq_lane_s32(v, 2));
-    store_4(y + 3 * y_row, vgetq_lane_s32(v, 3));
-}
-
-ASSAY_INLINE void finish(const struct assay_tile_job *job, int32x4_t r0,
-                         int32x4_t r1, int32x4_t r2, int32x4_t r3,
-                         const int32_t *sums, uint8_t *y)
-{
-    const struct assay_epilogue *e = job->e;
-    size_t ch = job->channel, row = job->y_row;
-    int32x4_t bias = vld1q_s32(e->bias + ch);
-
-    r0 = vaddq_s32(r0, bias);
-    r1 = vaddq_s32(r1, bias);
-    r2 = vaddq_s32(r2, bias);
-    r3 = vaddq_s32(r3, bias);
-    if (sums) {
-        int32x4_t zero = vld1q_s32(e->w_zero + ch);
-
-        r0 = vmlsq_n_s32(r0, zero, sums[0]);
-        r1 = vmlsq_n_s32(r1, zero, sums[1]);
-        r2 = vmlsq_n_s32(r2, zero, sums[2]);
-        r3 = vmlsq_n_s32(r3, zero, sums[3]);
-    }
-    switch (e->form) {
-    case ASSAY_EPI_F32:
-        store_bytes(e, ASSAY_EPI_F32, ch, r0, r1, r2, r3, y, row);
-        break;
-    case ASSAY_EPI_F32_ZPIN:
-        store_bytes(e, ASSAY_EPI_F32_ZPIN, ch, r0, r1, r2, r3, y, row);
-        break;
-    case ASSAY_EPI_SRDHM:
-        store_bytes(e, ASSAY_EPI_SRDHM, ch, r0, r1, r2, r3, y, row);
-        break;
-    case ASSAY_EPI_SDMULH:
-        store_bytes(e, ASSAY_EPI_SDMULH, ch, r0, r1, r2, r3, y, row);
-        break;
-    case ASSAY_EPI_WIDE:
-        store_bytes(e, ASSAY_EPI_WIDE, ch, r0, r1, r2, r3, y, row);
-        break;
-    default:
-        vst1q_s32((int32_t *)(void *)y, r0);
-        vst1q_s32((int32_t *)(void *)(y + row), r1);
-        vst1q_s32((int32_t *)(void *)(y + 2 * row), r2);
-        vst1q_s32((int32_t *)(void *)(y + 3 * row), r3);
-    }
 }
 
 ASSAY_INLINE int32x4_t first_fast(int8x16_t x, int8x16_t w)
@@ -127,12 +54,13 @@ ASSAY_INLINE int32x4_t first_careful(int8x16_t x, int8x16_t w)
 #define WEIGHTS \
     int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16); \
     int8x16_t w2 = vld1q_s8(w + 32), w3 = vld1q_s8(w + 48)
-#define ACROSS(i) across(a##i##0, a##i##1, a##i##2, a##i##3)
+#define ACROSS(i) assay_tile4_across(a##i##0, a##i##1, a##i##2, a##i##3)
 #define TILE(how) \
     static void tile_##how(const struct assay_tile_job *job) \
     { \
         const int8_t *x = job->x; \
         const int32_t *sums = job->sums; \
+        const uint8_t *second = job->second; \
         uint8_t *y = job->y; \
 \
         for (size_t n = job->panels; n > 0; n--) { \
@@ -157,15 +85,17 @@ ASSAY_INLINE int32x4_t first_careful(int8x16_t x, int8x16_t w)
                 x += 64; \
                 w += 64; \
             } \
-            finish(job, ACROSS(0), ACROSS(1), ACROSS(2), ACROSS(3), sums, y); \
+            struct assay_tile4 t = {ACROSS(0), ACROSS(1), ACROSS(2), \
+                                    ACROSS(3)}; \
+            assay_tile4_finish(job, t, sums, second, y); \
             y += 4 * job->y_row; \
             sums = sums ? sums + 4 : NULL; \
+            second = second ? second + 4 * job->second_row : NULL; \
         } \
     }
 TILE(fast)
 TILE(careful)
 
-/* One pixel; the lanes of the other three are computed and dropped. */
 static void tile_1(const struct assay_tile_job *job)
 {
     const int8_t *x = job->x, *w = job->w;
@@ -181,15 +111,9 @@ static void tile_1(const struct assay_tile_job *job)
         w3 = vld1q_s8(w + 48);
         ROW(careful, 0);
     }
-    int32x4_t r = ACROSS(0);
-    int32_t sums[4] = {job->sums ? job->sums[0] : 0};
-    uint8_t bytes[4 * 16];
-    struct assay_tile_job to = *job;
-
-    to.y_row = 16;
-    finish(&to, r, r, r, r, job->sums ? sums : NULL, bytes);
-    memcpy(job->y, bytes, job->e->form == ASSAY_EPI_NONE ? 16 : 4);
+    assay_tile4_finish_1(job, ACROSS(0));
 }
+
 const struct assay_gemm assay_gemm_neon = {
     .rows = 4,
     .cols = 4,

@@ -141,9 +141,10 @@ struct row_job {
     size_t n;
     size_t kh, kw;
     size_t tap_row, tap_col, step; /* bytes between rows, columns, pixels */
-    uint8_t *y;                    /* bytes, or int32 for ASSAY_EPI_NONE */
+    uint8_t *y;                    /* elements of assay_epi_bytes() */
     size_t y_row;
-    uint8_t *tail; /* 16 bytes to store before fewer are copied */
+    const int32_t *starts; /* of a pixel's 16 channels, in place of the bias */
+    uint8_t *tail;         /* 64 bytes to store before fewer are copied */
 };
 
 struct sums {
@@ -157,26 +158,56 @@ struct held {
     struct sums bias;
 };
 
+/* Four vectors of a pixel's elements, as many as its form has. */
+ASSAY_INLINE void store(const struct held *h, enum assay_epilogue_form form,
+                        struct sums v, uint8_t *y)
+{
+    const struct assay_epilogue *e = &h->e;
+    const struct assay_epi_lanes *l = h->l;
+
+    if (form == ASSAY_EPI_S32) {
+        v.a = assay_epi_4(e, v.a);
+        v.b = assay_epi_4(e, v.b);
+        v.c = assay_epi_4(e, v.c);
+        v.d = assay_epi_4(e, v.d);
+    }
+    if (assay_epi_bytes(form) == 1) {
+        int8x16_t r = assay_epi_16(e, form, &l[0], &l[1], &l[2], &l[3], v.a,
+                                   v.b, v.c, v.d);
+
+        vst1q_u8(y, vreinterpretq_u8_s8(r));
+    } else if (assay_epi_bytes(form) == 2) {
+        int16x8_t lo = assay_epi_8(e, form, &l[0], &l[1], v.a, v.b);
+        int16x8_t hi = assay_epi_8(e, form, &l[2], &l[3], v.c, v.d);
+
+        vst1q_u8(y, vreinterpretq_u8_s16(lo));
+        vst1q_u8(y + 16, vreinterpretq_u8_s16(hi));
+    } else {
+        vst1q_u8(y, vreinterpretq_u8_s32(v.a));
+        vst1q_u8(y + 16, vreinterpretq_u8_s32(v.b));
+        vst1q_u8(y + 32, vreinterpretq_u8_s32(v.c));
+        vst1q_u8(y + 48, vreinterpretq_u8_s32(v.d));
+    }
+}
+
 ASSAY_INLINE void finish(const struct row_job *job, const struct held *h,
                          enum assay_epilogue_form form, struct sums v,
                          uint8_t *y, size_t channels)
 {
-    if (form == ASSAY_EPI_NONE) {
-        vst1q_s32((int32_t *)(void *)y, v.a);
-        vst1q_s32((int32_t *)(void *)y + 4, v.b);
-        vst1q_s32((int32_t *)(void *)y + 8, v.c);
-        vst1q_s32((int32_t *)(void *)y + 12, v.d);
-        return;
-    }
-    int8x16_t r = assay_epi_16(&h->e, form, &h->l[0], &h->l[1], &h->l[2],
-                               &h->l[3], v.a, v.b, v.c, v.d);
-
-    if (channels == 16) {
-        vst1q_s8((int8_t *)y, r);
+    if (form == ASSAY_EPI_NONE || channels == 16) {
+        store(h, form, v, y);
     } else {
-        vst1q_s8((int8_t *)job->tail, r);
-        memcpy(y, job->tail, channels);
+        store(h, form, v, job->tail);
+        memcpy(y, job->tail, channels * assay_epi_bytes(form));
     }
+}
+
+ASSAY_INLINE struct sums load_16(const int32_t *from)
+{
+    struct sums v = {vld1q_s32(from), vld1q_s32(from + 4), vld1q_s32(from + 8),
+                     vld1q_s32(from + 12)};
+
+    return v;
 }
 
 ASSAY_INLINE struct sums add_16(struct sums v, int16x8_t lo, int16x8_t hi)
@@ -210,17 +241,14 @@ ASSAY_INLINE void hold(struct held *h, const struct row_job *job,
     const int32_t *bias = job->e->bias + job->channel;
 
     h->e = *job->e;
-    h->bias.a = vld1q_s32(bias);
-    h->bias.b = vld1q_s32(bias + 4);
-    h->bias.c = vld1q_s32(bias + 8);
-    h->bias.d = vld1q_s32(bias + 12);
-    if (form != ASSAY_EPI_NONE)
+    h->bias = load_16(bias);
+    if (form != ASSAY_EPI_NONE && form != ASSAY_EPI_S32)
         for (size_t i = 0; i < 4; i++)
             h->l[i] = assay_epi_lanes(job->e, form, job->channel + 4 * i);
 }
 
 ASSAY_INLINE void row_3x3(const struct row_job *job,
-                          enum assay_epilogue_form form)
+                          enum assay_epilogue_form form, bool starts)
 {
     const int8_t *w = (const int8_t *)job->weights;
     int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16);
@@ -232,12 +260,13 @@ ASSAY_INLINE void row_3x3(const struct row_job *job,
     const int8_t *r2 = r1 + job->tap_row;
     size_t c1 = job->tap_col, c2 = 2 * c1, step = job->step;
     size_t y_row = job->y_row, channels = job->channels;
+    const int32_t *start = job->starts;
     uint8_t *y = job->y;
     struct held h;
 
     hold(&h, job, form);
     for (size_t n = job->n; n > 0; n--) {
-        struct sums v = h.bias;
+        struct sums v = starts ? load_16(start) : h.bias;
 
         v = two_taps(v, vld1q_s8(r0), w0, vld1q_s8(r0 + c1), w1);
         v = two_taps(v, vld1q_s8(r0 + c2), w2, vld1q_s8(r1), w3);
@@ -249,13 +278,15 @@ ASSAY_INLINE void row_3x3(const struct row_job *job,
         r1 += step;
         r2 += step;
         y += y_row;
+        start += starts ? 16 : 0;
     }
 }
 
 ASSAY_INLINE void row_wide(const struct row_job *job,
-                           enum assay_epilogue_form form)
+                           enum assay_epilogue_form form, bool starts)
 {
     const int8_t *x = job->x;
+    const int32_t *start = job->starts;
     uint8_t *y = job->y;
     struct held h;
 
@@ -263,7 +294,7 @@ ASSAY_INLINE void row_wide(const struct row_job *job,
     for (size_t n = job->n; n > 0; n--) {
         const int16_t *w = (const int16_t *)(const void *)job->weights;
         const int8_t *row = x;
-        struct sums v = h.bias;
+        struct sums v = starts ? load_16(start) : h.bias;
 
         for (size_t i = 0; i < job->kh; i++, row += job->tap_row) {
             const int8_t *at = row;
@@ -284,59 +315,136 @@ ASSAY_INLINE void row_wide(const struct row_job *job,
         finish(job, &h, form, v, y, job->channels);
         x += job->step;
         y += job->y_row;
+        start += starts ? 16 : 0;
     }
 }
 
+/* The rows of a form; SUM: those that have a second operand, too. */
 #define ROW(form) \
     static void row_##form(const struct row_job *job, bool fast) \
     { \
         if (fast) \
-            row_3x3(job, form); \
+            row_3x3(job, form, false); \
         else \
-            row_wide(job, form); \
+            row_wide(job, form, false); \
     }
+#define SUM(form) \
+    static void sum_##form(const struct row_job *job, bool fast) \
+    { \
+        if (fast) \
+            row_3x3(job, form, true); \
+        else \
+            row_wide(job, form, true); \
+    }
+#define EACH_SUM(M) \
+    M(ASSAY_EPI_M15_S8) \
+    M(ASSAY_EPI_M15_S8_UP) \
+    ASSAY_EPI_EACH_HALF(M) \
+    M(ASSAY_EPI_S32)
 ROW(ASSAY_EPI_NONE)
-ROW(ASSAY_EPI_F32)
-ROW(ASSAY_EPI_F32_ZPIN)
-ROW(ASSAY_EPI_SRDHM)
-ROW(ASSAY_EPI_SDMULH)
-ROW(ASSAY_EPI_WIDE)
+ROW(ASSAY_EPI_S32)
+ASSAY_EPI_EACH_BYTE(ROW)
+ASSAY_EPI_EACH_HALF(ROW)
+EACH_SUM(SUM)
 
 typedef void row_fn(const struct row_job *job, bool fast);
 
+#define CASE(form) \
+    case form: return row_##form;
 static row_fn *row_of(enum assay_epilogue_form form)
 {
     switch (form) {
-    case ASSAY_EPI_F32: return row_ASSAY_EPI_F32;
-    case ASSAY_EPI_F32_ZPIN: return row_ASSAY_EPI_F32_ZPIN;
-    case ASSAY_EPI_SRDHM: return row_ASSAY_EPI_SRDHM;
-    case ASSAY_EPI_SDMULH: return row_ASSAY_EPI_SDMULH;
-    case ASSAY_EPI_WIDE: return row_ASSAY_EPI_WIDE;
+        ASSAY_EPI_EACH_BYTE(CASE)
+        ASSAY_EPI_EACH_HALF(CASE)
+    case ASSAY_EPI_S32: return row_ASSAY_EPI_S32;
     default: return row_ASSAY_EPI_NONE;
     }
 }
+#undef CASE
 
-/* All channels of one output row. */
+#define CASE(form) \
+    case form: return sum_##form;
+static row_fn *sum_of(enum assay_epilogue_form form)
+{
+    switch (form) {
+        EACH_SUM(CASE)
+    default: return NULL; /* match.c gives no other form a second operand */
+    }
+}
+#undef CASE
+
+/* Bias plus scaled second operand of a row, sixteen a pixel. */
+ASSAY_INLINE void add_second(const struct row_job *job, enum assay_dtype dtype,
+                             const uint8_t *from, size_t from_row,
+                             int32_t *starts)
+{
+    const struct assay_epilogue *e = job->e;
+    size_t ch = job->channel, size = assay_dtype_size(dtype);
+    struct assay_second_lanes l0 = assay_second_lanes(e, ch);
+    struct assay_second_lanes l1 = assay_second_lanes(e, ch + 4);
+    struct assay_second_lanes l2 = assay_second_lanes(e, ch + 8);
+    struct assay_second_lanes l3 = assay_second_lanes(e, ch + 12);
+    struct sums bias = load_16(e->bias + ch);
+
+    for (size_t n = job->n; n > 0; n--, from += from_row, starts += 16) {
+        const uint8_t *at = from;
+        int32x4x2_t lo, hi;
+
+        if (job->channels < 16)
+            at = memcpy(job->tail, from, job->channels * size);
+        lo = assay_second_8(dtype, at);
+        hi = assay_second_8(dtype, at + 8 * size);
+        vst1q_s32(starts, assay_second_add(bias.a, &l0, lo.val[0]));
+        vst1q_s32(starts + 4, assay_second_add(bias.b, &l1, lo.val[1]));
+        vst1q_s32(starts + 8, assay_second_add(bias.c, &l2, hi.val[0]));
+        vst1q_s32(starts + 12, assay_second_add(bias.d, &l3, hi.val[1]));
+    }
+}
+
+/* element: of the row's first pixel and channel. */
+static void fill_starts(const struct assay_conv2d *p, const struct row_job *job,
+                        size_t element, int32_t *starts)
+{
+    enum assay_dtype dtype = job->e->second_dtype;
+    size_t size = assay_dtype_size(dtype), row = (size_t)p->c * size;
+    const uint8_t *from = (const uint8_t *)p->second + element * size;
+
+    switch (dtype) {
+    case ASSAY_S8: add_second(job, ASSAY_S8, from, row, starts); break;
+    case ASSAY_S16: add_second(job, ASSAY_S16, from, row, starts); break;
+    default: add_second(job, ASSAY_S32, from, row, starts); break;
+    }
+}
+
+/*
+ * All channels of one output row. acc: the accumulators of all channels for
+ * the interpreter, or the starts of sixteen.
+ */
 static void run_row(const struct assay_conv2d *p, const struct geometry *s,
                     struct row_job job, const uint8_t *packed, bool fast,
                     int32_t *acc, size_t row, uint8_t *y)
 {
     size_t c = (size_t)p->c, index = row * (size_t)p->ow * c;
-    bool bytes = job.e->form != ASSAY_EPI_NONE;
+    bool fused = job.e->form != ASSAY_EPI_NONE;
+    size_t size = assay_epi_bytes(job.e->form);
     const int8_t *x = job.x;
-    row_fn *run = row_of(job.e->form);
+    bool sum = job.e->second_dtype != 0;
+    row_fn *run = sum ? sum_of(job.e->form) : row_of(job.e->form);
 
-    job.y_row = bytes ? c : s->padded * 4;
+    job.y_row = fused ? c * size : s->padded * 4;
+    job.starts = acc;
     for (size_t j = 0; j < c; j += 16) {
         job.channel = j;
         job.channels = c - j < 16 ? c - j : 16;
         job.x = x + j;
         job.weights = fast ? packed + s->fast_at + j * s->taps
                            : packed + s->wide_at + j * s->taps * 2;
-        job.y = bytes ? y + index + j : (uint8_t *)(acc + j);
+        job.y = fused ? y + (index + j) * size : (uint8_t *)(acc + j);
+        if (sum)
+            fill_starts(p, &job, index + j, acc);
         run(&job, fast);
     }
-    if (!bytes)
+    if (!fused)
         assay_interpret_rows(p, acc, s->padded, (size_t)p->ow, 0, c, index, y);
 }
 
@@ -348,7 +456,7 @@ static void run(const struct assay_conv2d *p, const void *packed, const void *x,
     uint8_t *base = scratch;
     struct assay_epilogue e;
     struct row_job job;
-    uint8_t tail[16];
+    uint8_t tail[64];
     bool fast = head->fast && p->kh == 3 && p->kw == 3;
     size_t image = (size_t)p->h * (size_t)p->w * (size_t)p->c;
 
@@ -356,7 +464,7 @@ static void run(const struct assay_conv2d *p, const void *packed, const void *x,
         assay_gemm_run(&assay_gemm_neon, p, packed, x, y, scratch);
         return;
     }
-    assay_epilogue_match(&e, p->program, p->y_dtype, 1, (size_t)p->c, s.padded,
+    assay_epilogue_match(&e, p, 1, (size_t)p->c, s.padded,
                          base + s.operands_at);
     e.bias = (const int32_t *)(const void *)(head + 1);
     e.w_zero = NULL;

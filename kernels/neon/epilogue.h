@@ -4,11 +4,14 @@
  * accumulators in registers, for programs that match.c recognises by their
  * steps. Everything else leaves int32 and goes through the interpreter.
  *
- * All forms end alike: 32 -> 16 bits saturating, + zero point saturating,
- * 16 -> 8 saturating, clamp. That equals the program's exact sum and clamp,
- * since |zp| and the bounds are far below 2^15. A float clamp at whole numbers
- * commutes with rounding to nearest, so it is done there, too. Unsigned
- * outputs are computed 128 lower and flipped at the end.
+ * The forms with a zero point end alike: 32 -> 16 bits saturating, + zero
+ * point saturating, 16 -> 8 saturating, clamp. That equals the program's exact
+ * sum and clamp, since |zp| and the bounds are far below 2^15. A float clamp
+ * at whole numbers commutes with rounding to nearest, so it is done there,
+ * too. Unsigned outputs are computed 128 lower and flipped at the end.
+ *
+ * The forms M15 and S32 may add a scaled second operand first; fixed.h has
+ * their arithmetic.
  */
 #ifndef ASSAY_KERNELS_NEON_EPILOGUE_H
 #define ASSAY_KERNELS_NEON_EPILOGUE_H
@@ -27,7 +30,26 @@ enum assay_epilogue_form {
     ASSAY_EPI_SRDHM = 3,    /* shl, wrap 32, srdhm, shr half up or away */
     ASSAY_EPI_SDMULH = 4,   /* shl, wrap 32, sdmulh, shr half up or away */
     ASSAY_EPI_WIDE = 5,     /* mul, shr half up, in 64 bits */
+    /* shr floor, sat 16, mul by 15 bits, shr floor (UP: half up), bounds */
+    ASSAY_EPI_M15_S8 = 6,
+    ASSAY_EPI_M15_S8_UP = 7,
+    ASSAY_EPI_M15_S16 = 8,
+    ASSAY_EPI_M15_S16_UP = 9,
+    ASSAY_EPI_S32 = 10, /* bounds only, int32 output */
 };
+
+/* M(form) for each that stays in registers. */
+#define ASSAY_EPI_EACH_BYTE(M) \
+    M(ASSAY_EPI_F32) \
+    M(ASSAY_EPI_F32_ZPIN) \
+    M(ASSAY_EPI_SRDHM) \
+    M(ASSAY_EPI_SDMULH) \
+    M(ASSAY_EPI_WIDE) \
+    M(ASSAY_EPI_M15_S8) \
+    M(ASSAY_EPI_M15_S8_UP)
+#define ASSAY_EPI_EACH_HALF(M) \
+    M(ASSAY_EPI_M15_S16) \
+    M(ASSAY_EPI_M15_S16_UP)
 
 struct assay_epilogue {
     enum assay_epilogue_form form;
@@ -35,33 +57,48 @@ struct assay_epilogue {
     const int32_t *w_zero; /* NULL when all are 0 */
     const float *scale;    /* F32, F32_ZPIN */
     const int32_t *mult;   /* SRDHM, SDMULH, WIDE */
-    const int32_t *left;   /* SRDHM, SDMULH: 0..31 */
-    const int32_t *right;  /* -31..0; WIDE: -62..0 */
+    const int16_t *mult16; /* M15 */
+    const int32_t *left;   /* SRDHM, SDMULH: 0..31; M15: -15..16 */
+    const int32_t *right;  /* -31..0; WIDE: -62..0; M15: -31..24 */
     int32_t away;          /* -1: shr rounds half away, 0: half up */
+    /* + (e * mult) << shift, -31..31, when second_dtype is not 0 */
+    enum assay_dtype second_dtype; /* S8, S16, S32 */
+    const int32_t *second_mult, *second_shift;
     /* The same value in all lanes: loaded in pairs, not made each time. */
     int16x8_t zp;
     int8x16_t lo, hi, flip; /* flip: 0 or 0x80 */
     float32x4_t zpin;
+    int16x8_t lo16, hi16; /* M15_S16 */
+    int32x4_t lo32, hi32; /* S32 */
 };
 
 /* Bytes that assay_epilogue_match() needs for `padded` channels. */
-#define ASSAY_EPILOGUE_BYTES(padded) ((size_t)(padded)*3u * 4u)
+#define ASSAY_EPILOGUE_BYTES(padded) ((size_t)(padded)*5u * 4u)
 
 /*
- * Recognises the program for an 8-bit output and fills e (form, operands in
- * `store`, 16-byte aligned); form NONE when it is not one of those above.
- * Channel j of group g stands at g * group_padded + j of the arrays.
+ * Recognises the program of p and fills e (form, operands in `store`, 16-byte
+ * aligned); form NONE when it is not one of those above. Channel j of group g
+ * stands at g * group_padded + j of the arrays, groups times group_channels
+ * of them in all.
  */
 void assay_epilogue_match(struct assay_epilogue *e,
-                          const struct assay_program *program,
-                          enum assay_dtype y_dtype, size_t groups,
+                          const struct assay_conv2d *p, size_t groups,
                           size_t group_channels, size_t group_padded,
                           void *store);
+
+/* Bytes of an element that a tile leaves. */
+static inline size_t assay_epi_bytes(enum assay_epilogue_form form)
+{
+    if (form == ASSAY_EPI_NONE || form == ASSAY_EPI_S32)
+        return 4;
+    return form == ASSAY_EPI_M15_S16 || form == ASSAY_EPI_M15_S16_UP ? 2 : 1;
+}
 
 /* Operands of four channels, held in registers for a whole tile. */
 struct assay_epi_lanes {
     float32x4_t scale;
     int32x4_t mult, left, right;
+    int16x4_t mult16;
 };
 
 #define ASSAY_INLINE static inline __attribute__((always_inline))
@@ -74,8 +111,13 @@ ASSAY_INLINE struct assay_epi_lanes assay_epi_lanes(
 
     l.scale = vreinterpretq_f32_s32(none);
     l.mult = l.left = l.right = none;
+    l.mult16 = vdup_n_s16(0);
     if (form == ASSAY_EPI_F32 || form == ASSAY_EPI_F32_ZPIN) {
         l.scale = vld1q_f32(e->scale + ch);
+    } else if (form >= ASSAY_EPI_M15_S8) {
+        l.mult16 = vld1_s16(e->mult16 + ch);
+        l.left = vld1q_s32(e->left + ch);
+        l.right = vld1q_s32(e->right + ch);
     } else {
         l.mult = vld1q_s32(e->mult + ch);
         if (form != ASSAY_EPI_WIDE)
@@ -113,7 +155,9 @@ ASSAY_INLINE int32x4_t assay_epi_scale(const struct assay_epilogue *e,
     return vrshlq_s32(vqaddq_s32(v, vshrq_n_s32(fix, 31)), l->right);
 }
 
-/* Sixteen accumulators of channel quads (l0 l1 l0 l1) to sixteen bytes. */
+#include "kernels/neon/fixed.h"
+
+/* Sixteen accumulators of channel quads to sixteen bytes. */
 ASSAY_INLINE int8x16_t
 assay_epi_16(const struct assay_epilogue *e, enum assay_epilogue_form form,
              const struct assay_epi_lanes *l0, const struct assay_epi_lanes *l1,
@@ -123,6 +167,9 @@ assay_epi_16(const struct assay_epilogue *e, enum assay_epilogue_form form,
     int16x8_t lo, hi;
     int8x16_t r;
 
+    if (form == ASSAY_EPI_M15_S8 || form == ASSAY_EPI_M15_S8_UP)
+        return assay_fixed_bytes(e, form == ASSAY_EPI_M15_S8_UP, l0, l1, l2, l3,
+                                 a, b, c, d);
     a = assay_epi_scale(e, form, l0, a);
     b = assay_epi_scale(e, form, l1, b);
     c = assay_epi_scale(e, form, l2, c);

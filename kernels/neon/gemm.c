@@ -119,7 +119,7 @@ void assay_gemm_pack(const struct assay_gemm *g, const struct assay_conv2d *p,
 
 /* Scratch, in this order, each part 64-byte aligned. */
 struct scratch_parts {
-    size_t panels, line, sums, operands, tail, acc, total;
+    size_t panels, line, sums, operands, tail, second, acc, total;
 };
 
 static struct scratch_parts parts_of(const struct assay_gemm *g,
@@ -132,7 +132,8 @@ static struct scratch_parts parts_of(const struct assay_gemm *g,
     o.sums = o.line + assay_round_up(s->steps * 16 + 32, 64);
     o.operands = o.sums + assay_round_up(s->block * 4, 64);
     o.tail = o.operands + assay_round_up(ASSAY_EPILOGUE_BYTES(s->padded), 64);
-    o.acc = o.tail + assay_round_up(s->block * g->cols, 64);
+    o.second = o.tail + assay_round_up(s->block * g->cols * 4, 64);
+    o.acc = o.second + assay_round_up(s->block * g->cols * 4, 64);
     o.total = o.acc + assay_round_up(s->block * s->group_padded * 4, 64);
     return o;
 }
@@ -154,8 +155,9 @@ struct run {
     assay_tile_fn *tile;
     const int8_t *tiles;
     int8_t *panels;
-    uint8_t *line, *tail, *y;
+    uint8_t *line, *tail, *second_tail, *y;
     int32_t *sums, *acc;
+    size_t y_size, second_size; /* bytes of an element; 0: no second */
 };
 
 /* All full panels of a block, and a last lower one. */
@@ -172,6 +174,8 @@ static void run_panels(const struct run *r, struct assay_tile_job job, size_t n)
         job.x += full * rows * r->s.steps * 16;
         job.y += full * rows * job.y_row;
         job.sums = job.sums ? job.sums + full * rows : NULL;
+        if (job.second)
+            job.second += full * rows * job.second_row;
     }
     if (rest) {
         job.panels = 1;
@@ -179,34 +183,53 @@ static void run_panels(const struct run *r, struct assay_tile_job job, size_t n)
     }
 }
 
+/* Bytes of n rows, from one distance to another. */
+static void copy_rows(uint8_t *to, size_t to_row, const uint8_t *from,
+                      size_t from_row, size_t bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * to_row, from + i * from_row, bytes);
+}
+
 /*
- * One tile of columns. Bytes go straight to the output, except where a tile
- * sticks out of it: then through `tail`, which has room for a whole block.
+ * One tile of columns, `at` the element of its first pixel and channel. What
+ * is computed goes straight to the output, except where a tile sticks out of
+ * it: then through `tail`, which has room for a whole block.
  */
 static void run_tile(const struct run *r, struct assay_tile_job job,
-                     size_t columns, size_t n, uint8_t *y)
+                     size_t columns, size_t n, size_t at)
 {
-    size_t oc = (size_t)r->p->oc, rows = r->g->rows;
-    size_t done = 0;
+    size_t oc = (size_t)r->p->oc, rows = r->g->rows, cols = r->g->cols;
+    size_t y_size = r->y_size, second_size = r->second_size;
+    size_t done = columns == cols ? n / rows * rows : 0;
+    uint8_t *y = r->y + at * y_size;
+    const uint8_t *second = NULL;
 
-    if (columns == r->g->cols) {
-        done = n / rows * rows;
-        if (done) {
-            job.y = y;
-            job.y_row = oc;
-            run_panels(r, job, done);
-            job.x += done * r->s.steps * 16;
-            job.sums = job.sums ? job.sums + done : NULL;
-        }
+    if (second_size)
+        second = (const uint8_t *)r->p->second + at * second_size;
+    if (done) {
+        job.y = y;
+        job.y_row = oc * y_size;
+        job.second = second;
+        job.second_row = oc * second_size;
+        run_panels(r, job, done);
+        job.x += done * r->s.steps * 16;
+        job.sums = job.sums ? job.sums + done : NULL;
     }
     if (done == n)
         return;
+    if (second) {
+        job.second = r->second_tail;
+        job.second_row = cols * second_size;
+        copy_rows(r->second_tail, job.second_row,
+                  second + done * oc * second_size, oc * second_size,
+                  columns * second_size, n - done);
+    }
     job.y = r->tail;
-    job.y_row = r->g->cols;
+    job.y_row = cols * y_size;
     run_panels(r, job, n - done);
-    for (size_t i = done; i < n; i++)
-        for (size_t j = 0; j < columns; j++)
-            y[i * oc + j] = r->tail[(i - done) * r->g->cols + j];
+    copy_rows(y + done * oc * y_size, oc * y_size, r->tail, job.y_row,
+              columns * y_size, n - done);
 }
 
 static void run_block(const struct run *r, size_t group, size_t first, size_t n)
@@ -231,8 +254,7 @@ static void run_block(const struct run *r, size_t group, size_t first, size_t n)
             job.y_row = s->group_padded * 4;
             run_panels(r, job, n);
         } else {
-            run_tile(r, job, columns, n,
-                     r->y + first * oc + group * s->group_oc + j);
+            run_tile(r, job, columns, n, first * oc + group * s->group_oc + j);
         }
         job.w += cols * s->steps * 16;
         job.channel += cols;
@@ -255,12 +277,15 @@ void assay_gemm_run(const struct assay_gemm *g, const struct assay_conv2d *p,
     r.line = base + at.line;
     r.sums = (int32_t *)(void *)(base + at.sums);
     r.tail = base + at.tail;
+    r.second_tail = base + at.second;
     r.acc = (int32_t *)(void *)(base + at.acc);
     r.tiles = (const int8_t *)packed +
               (assay_gemm_packed_size(g, p) - r.s.padded * r.s.steps * 16);
     r.tile = head->no_min ? g->tile_fast : g->tile;
-    assay_epilogue_match(&r.e, p->program, p->y_dtype, (size_t)p->groups,
-                         r.s.group_oc, r.s.group_padded, base + at.operands);
+    assay_epilogue_match(&r.e, p, (size_t)p->groups, r.s.group_oc,
+                         r.s.group_padded, base + at.operands);
+    r.y_size = assay_epi_bytes(r.e.form);
+    r.second_size = r.e.second_dtype ? assay_dtype_size(r.e.second_dtype) : 0;
     r.e.bias = (const int32_t *)(const void *)(head + 1);
     r.e.w_zero = head->any_w_zero ? r.e.bias + r.s.padded : NULL;
     for (size_t first = 0; first < r.s.pixels; first += r.s.block) {

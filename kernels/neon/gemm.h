@@ -23,8 +23,11 @@ struct assay_tile_job {
     const struct assay_epilogue *e;
     size_t channel;      /* of the tile, in e's arrays */
     const int32_t *sums; /* of each pixel, when e->w_zero */
-    uint8_t *y;          /* bytes, or int32 for ASSAY_EPI_NONE */
+    uint8_t *y;          /* elements of assay_epi_bytes() */
     size_t y_row;        /* bytes from pixel to pixel */
+    /* Second operands of the tile's channels, when e->second_dtype. */
+    const uint8_t *second;
+    size_t second_row; /* bytes from pixel to pixel */
 };
 typedef void assay_tile_fn(const struct assay_tile_job *job);
 

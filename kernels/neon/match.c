@@ -217,21 +217,174 @@ static bool match_wide(struct assay_epilogue *e, struct cursor c,
     return true;
 }
 
+/*
+ * SAT and CLAMP to the end as one pair of bounds: `bounds` are those of the
+ * value before and after; their composition does to the ends what it does to
+ * all between. False when they do not end inside [lo, hi].
+ */
+static bool match_bounds(struct cursor c, int64_t lo, int64_t hi,
+                         int64_t bounds[2])
+{
+    for (; c.at != c.end; c.at++) {
+        const struct assay_step *s = c.at;
+        int64_t a, b;
+
+        if (s->kind == ASSAY_STEP_SAT && s->bits >= 2 && s->bits <= 62) {
+            b = ((int64_t)1 << (s->bits - 1)) - 1;
+            a = -b - 1;
+        } else if (s->kind == ASSAY_STEP_CLAMP && s->n == 1) {
+            a = s->a[0];
+            b = s->b[0];
+        } else {
+            return false;
+        }
+        for (int i = 0; i < 2; i++) {
+            bounds[i] = bounds[i] > a ? bounds[i] : a;
+            bounds[i] = bounds[i] < b ? bounds[i] : b;
+        }
+    }
+    return bounds[0] >= lo && bounds[1] <= hi;
+}
+
+/*
+ * [add_scaled wrap 32] or [wrap 32]. The low 32 bits of (e * b) << n follow
+ * from those of e and b; a shift to the right needs e * b within 32 bits.
+ */
+static bool match_second(struct assay_epilogue *e, struct cursor *c,
+                         const struct assay_conv2d *p, const struct layout *l,
+                         int32_t *store)
+{
+    const struct assay_step *add = take(c, ASSAY_STEP_ADD_SCALED);
+    const struct assay_step *wrap = take(c, ASSAY_STEP_WRAP);
+    size_t padded = l->groups * l->padded;
+    struct assay_step times;
+    int64_t most;
+
+    e->second_dtype = 0;
+    if (wrap && wrap->bits != 32)
+        return false;
+    if (!add)
+        return true;
+    if (!wrap || !p->second ||
+        (p->second_dtype != ASSAY_S8 && p->second_dtype != ASSAY_S16 &&
+         p->second_dtype != ASSAY_S32))
+        return false;
+    times = *add;
+    times.a = add->b;
+    /* |e| <= 2^7, 2^15, 2^31: -e * b at the lowest e must be below 2^31. */
+    most = p->second_dtype == ASSAY_S8    ? (1 << 24) - 1
+           : p->second_dtype == ASSAY_S16 ? (1 << 16) - 1
+                                          : 0;
+    if (!all_within(&times, INT32_MIN, INT32_MAX) || !all_within(add, -31, 31))
+        return false;
+    if (!all_within(add, -31, 0) &&
+        (add->round != ASSAY_ROUND_FLOOR || !all_within(&times, -most, most)))
+        return false;
+    spread(l, &times, 1, store);
+    spread(l, add, -1, store + padded);
+    e->second_mult = store;
+    e->second_shift = store + padded;
+    e->second_dtype = p->second_dtype;
+    return true;
+}
+
+/* Behind the accumulator: nothing, or bounds. */
+static bool match_s32(struct assay_epilogue *e, struct cursor c)
+{
+    int64_t bounds[2] = {INT32_MIN, INT32_MAX};
+
+    if (!match_bounds(c, INT32_MIN, INT32_MAX, bounds))
+        return false;
+    e->lo32 = vdupq_n_s32((int32_t)bounds[0]);
+    e->hi32 = vdupq_n_s32((int32_t)bounds[1]);
+    e->form = ASSAY_EPI_S32;
+    return true;
+}
+
+/* An operand a channel as `from - a`, padding as `from`. */
+static void spread_left(const struct layout *l, const struct assay_step *s,
+                        int32_t from, int32_t *to)
+{
+    spread(l, s, -1, to);
+    for (size_t i = 0; i < l->groups * l->padded; i++)
+        to[i] += from;
+}
+
+static bool match_m15(struct assay_epilogue *e, struct cursor c,
+                      enum assay_dtype y_dtype, const struct layout *l,
+                      int32_t *store)
+{
+    size_t padded = l->groups * l->padded;
+    const struct assay_step *pre = take(&c, ASSAY_STEP_SHR);
+    const struct assay_step *sat = take(&c, ASSAY_STEP_SAT);
+    const struct assay_step *mul = take(&c, ASSAY_STEP_MUL);
+    const struct assay_step *post = take(&c, ASSAY_STEP_SHR);
+    bool bytes = y_dtype == ASSAY_S8;
+    int64_t most = bytes ? 127 : 32767, bounds[2] = {INT64_MIN, INT64_MAX};
+    int16_t *mult = (int16_t *)(void *)store;
+    bool up = post && post->round == ASSAY_ROUND_HALF_UP;
+
+    if (!sat || sat->bits != 16 || !mul || !all_within(mul, -32767, 32767))
+        return false;
+    if ((pre && (pre->round != ASSAY_ROUND_FLOOR || !all_within(pre, 0, 31))) ||
+        (post && ((post->round != ASSAY_ROUND_FLOOR && !up) ||
+                  !all_within(post, 0, 31))))
+        return false;
+    if (!match_bounds(c, -most - 1, most, bounds))
+        return false;
+    memset(mult, 0, padded * sizeof(*mult));
+    for (size_t g = 0; g < l->groups; g++)
+        for (size_t j = 0; j < l->channels; j++)
+            mult[g * l->padded + j] =
+                (int16_t)operand(mul, g * l->channels + j);
+    spread_left(l, pre, 16, store + padded);
+    spread_left(l, post, up ? 0 : bytes ? 24 : 16, store + 2 * padded);
+    e->mult16 = mult;
+    e->left = store + padded;
+    e->right = store + 2 * padded;
+    e->lo = vdupq_n_s8((int8_t)bounds[0]);
+    e->hi = vdupq_n_s8((int8_t)bounds[1]);
+    e->lo16 = vdupq_n_s16((int16_t)bounds[0]);
+    e->hi16 = vdupq_n_s16((int16_t)bounds[1]);
+    if (bytes)
+        e->form = up ? ASSAY_EPI_M15_S8_UP : ASSAY_EPI_M15_S8;
+    else
+        e->form = up ? ASSAY_EPI_M15_S16_UP : ASSAY_EPI_M15_S16;
+    return true;
+}
+
+/* The forms that may have a second operand; signed outputs. */
+static bool match_fixed(struct assay_epilogue *e, struct cursor c,
+                        const struct assay_conv2d *p, const struct layout *l,
+                        int32_t *store)
+{
+    if (p->y_dtype != ASSAY_S8 && p->y_dtype != ASSAY_S16 &&
+        p->y_dtype != ASSAY_S32)
+        return false;
+    if (!match_second(e, &c, p, l, store + 3 * l->groups * l->padded))
+        return false;
+    if (p->y_dtype == ASSAY_S32)
+        return match_s32(e, c);
+    return match_m15(e, c, p->y_dtype, l, store);
+}
+
 void assay_epilogue_match(struct assay_epilogue *e,
-                          const struct assay_program *program,
-                          enum assay_dtype y_dtype, size_t groups,
+                          const struct assay_conv2d *p, size_t groups,
                           size_t group_channels, size_t group_padded,
                           void *store)
 {
+    const struct assay_program *program = p->program;
     struct layout l = {groups, group_channels, group_padded};
     struct cursor c = {program->steps, program->steps + program->n_steps};
 
     e->form = ASSAY_EPI_NONE;
-    if (y_dtype != ASSAY_S8 && y_dtype != ASSAY_U8)
+    if (match_fixed(e, c, p, &l, store))
         return;
-    if (match_float(e, c, y_dtype, &l, store) ||
-        match_high(e, c, y_dtype, &l, store) ||
-        match_wide(e, c, y_dtype, &l, store))
+    e->second_dtype = 0;
+    if ((p->y_dtype == ASSAY_S8 || p->y_dtype == ASSAY_U8) &&
+        (match_float(e, c, p->y_dtype, &l, store) ||
+         match_high(e, c, p->y_dtype, &l, store) ||
+         match_wide(e, c, p->y_dtype, &l, store)))
         return;
     e->form = ASSAY_EPI_NONE;
 }
