@@ -58,8 +58,9 @@ struct assay_conv2d {
     const void *weights;       /* oc * kh * kw * (c / groups) elements */
     const int32_t *bias;       /* oc entries or NULL */
     const struct assay_program *program;
-    const void *second; /* fused second operand for ADD_INPUT: dense, the */
-    enum assay_dtype second_dtype; /* output's shape, S8..S32; else NULL */
+    const void *second; /* fused second operand for ADD_INPUT, ADD_SCALED: */
+    enum assay_dtype second_dtype; /* dense, the output's shape, S8..S32; */
+                                   /* else NULL */
 };
 
 struct assay_conv2d_kernel {

@@ -29,7 +29,8 @@ union assay_value {
 
 /*
  * A block of values: `v[k]` belongs to channel (channel + k) % channels.
- * `second[k]`, when not NULL, is the second operand that ADD_INPUT takes.
+ * `second[k]`, when not NULL, is the second operand that ADD_INPUT and
+ * ADD_SCALED take.
  */
 struct assay_block {
     union assay_value *v;

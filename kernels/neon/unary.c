@@ -4,10 +4,10 @@
  * the program runs once for each, and the elements are looked up. Everything
  * else goes through the vector interpreter.
  */
-#include <arm_neon.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "kernels/neon/lookup.h"
 #include "kernels/neon/vector.h"
 
 #define CHUNK 256u
@@ -41,30 +41,6 @@ static void make_table(const struct assay_unary *p, uint8_t *table)
     assay_store_values(p->y_dtype, table, v, 256);
 }
 
-static void look_up(const uint8_t *table, const uint8_t *x, uint8_t *y,
-                    size_t n)
-{
-    uint8x16x4_t q0 = vld1q_u8_x4(table), q1 = vld1q_u8_x4(table + 64);
-    uint8x16x4_t q2 = vld1q_u8_x4(table + 128);
-    uint8x16x4_t q3 = vld1q_u8_x4(table + 192);
-    uint8x16_t step = vdupq_n_u8(64);
-    size_t k = 0;
-
-    for (; k + 16 <= n; k += 16) {
-        uint8x16_t i = vld1q_u8(x + k), r = vqtbl4q_u8(q0, i);
-
-        i = vsubq_u8(i, step);
-        r = vqtbx4q_u8(r, q1, i);
-        i = vsubq_u8(i, step);
-        r = vqtbx4q_u8(r, q2, i);
-        i = vsubq_u8(i, step);
-        r = vqtbx4q_u8(r, q3, i);
-        vst1q_u8(y + k, r);
-    }
-    for (; k < n; k++)
-        y[k] = table[x[k]];
-}
-
 static void run_table(const struct assay_unary *p, const uint8_t *x, uint8_t *y)
 {
     size_t size = assay_dtype_size(p->y_dtype);
@@ -73,7 +49,7 @@ static void run_table(const struct assay_unary *p, const uint8_t *x, uint8_t *y)
 
     make_table(p, table);
     if (size == 1) {
-        look_up(table, x, y, p->n);
+        assay_lookup_bytes(table, 0, x, y, p->n);
         return;
     }
     for (size_t k = 0; k < p->n; k++)

@@ -88,6 +88,52 @@ static void draw_pool(struct kc *k, struct assay_pool *p)
                 1;
 }
 
+/* As the vendor's: a floored average, or a global one. */
+static void fixed_program(struct kc *k, struct assay_pool *p,
+                          struct kc_program *to)
+{
+    unsigned gap = KC_HZ_FIRST + KC_HZ_FORMS - 1;
+    int64_t shift = kc_range(k, 4, 16);
+
+    kc_program_begin(to, 1);
+    if (kc_chance(k, 50)) {
+        kc_hz_program(k, to, gap, 1, &p->y_dtype);
+        return;
+    }
+    kc_int_step(to, ASSAY_STEP_MUL, (1 << shift) / (p->kh * p->kw));
+    kc_int_step(to, ASSAY_STEP_SHR, shift); /* floor */
+    p->y_dtype = kc_chance(k, 70) ? ASSAY_S8 : ASSAY_S16;
+    kc_step(to,
+            (struct assay_step){.kind = ASSAY_STEP_SAT,
+                                .bits = p->y_dtype == ASSAY_S8 ? 8 : 16},
+            NULL, NULL);
+}
+
+/* The program behind the pool. */
+static void output_program(struct kc *k, struct assay_pool *p,
+                           struct kc_program *to)
+{
+    bool floats = p->div == ASSAY_DIV_F32 || p->sum == ASSAY_SUM_F32;
+
+    if (p->kind == ASSAY_POOL_MAX) {
+        kc_program_begin(to, 1);
+        return;
+    }
+    if (p->y_dtype == ASSAY_S16)
+        p->y_dtype = ASSAY_S8;
+    if (floats)
+        average_program(k, to, true, p->y_dtype);
+    else if (kc_chance(k, 40))
+        kc_random_program(k, to, (size_t)p->c, false,
+                          p->x_dtype == ASSAY_S16 ? -(1 << 22) : -8192,
+                          p->x_dtype == ASSAY_S16 ? 1 << 22 : 8192, p->y_dtype,
+                          false);
+    else if (kc_chance(k, 50))
+        fixed_program(k, p, to);
+    else
+        average_program(k, to, false, p->y_dtype);
+}
+
 static void pool_case(struct kc *k, int64_t index)
 {
     struct assay_pool p;
@@ -100,36 +146,29 @@ static void pool_case(struct kc *k, int64_t index)
     memset(&p, 0, sizeof(p));
     draw_pool(k, &p);
     p.kind = index % 2 ? ASSAY_POOL_AVG : ASSAY_POOL_MAX;
-    p.x_dtype = kc_chance(k, 50) ? ASSAY_S8 : ASSAY_U8;
+    p.x_dtype = kc_chance(k, 50)   ? ASSAY_S8
+                : kc_chance(k, 60) ? ASSAY_U8
+                                   : ASSAY_S16;
     p.y_dtype = p.x_dtype;
     p.sum = (enum assay_pool_sum)(index / 2 % 3);
     p.div = kc_chance(k, 60) ? ASSAY_DIV_NONE : ASSAY_DIV_F32;
     p.count_include_pad = kc_chance(k, 30);
-    p.x_zero = (int32_t)kc_range(k, p.x_dtype == ASSAY_S8 ? -128 : 0, 127);
+    p.x_zero = (int32_t)kc_range(k, p.x_dtype == ASSAY_U8 ? 0 : -128, 127);
     kc_program_begin(&cell, 1);
     kc_int_step(&cell, ASSAY_STEP_ADD, -(int64_t)p.x_zero);
     kc_step(&cell, (struct assay_step){.kind = ASSAY_STEP_TO_F32}, NULL, NULL);
     kc_float_step(&cell, ASSAY_STEP_FMUL, 0.037f, 0);
-    if (p.kind == ASSAY_POOL_MAX)
-        kc_program_begin(&out, 1);
-    else if (p.div == ASSAY_DIV_NONE && p.sum != ASSAY_SUM_F32 &&
-             kc_chance(k, 40))
-        kc_random_program(k, &out, (size_t)p.c, false, -8192, 8192, p.y_dtype,
-                          false);
-    else
-        average_program(k, &out,
-                        p.div == ASSAY_DIV_F32 || p.sum == ASSAY_SUM_F32,
-                        p.y_dtype);
+    output_program(k, &p, &out);
     p.cell = &cell.p;
     p.out = &out.p;
     snprintf(k->text, sizeof(k->text),
              "kind %d n%d %dx%dx%d k%dx%d s%d,%d d%d,%d p%d,%d sum %d div %d "
-             "x%d",
+             "x%d y%d %u steps",
              p.kind, p.n, p.h, p.w, p.c, p.kh, p.kw, p.stride_h, p.stride_w,
              p.dilation_h, p.dilation_w, p.pad_top, p.pad_left, p.sum, p.div,
-             p.x_dtype);
+             p.x_dtype, p.y_dtype, (unsigned)out.p.n_steps);
     n = (size_t)p.n * (size_t)p.h * (size_t)p.w * (size_t)p.c;
-    x = kc_buf_wall(n);
+    x = kc_buf_wall(n * assay_dtype_size(p.x_dtype));
     kc_fill(k, p.x_dtype, x.data, n);
     judge_pool(k, &p, &x);
     kc_buf_free(&x);
