@@ -7,10 +7,13 @@
  * While a layer runs, the rest of the arena is poisoned; every program that
  * runs is judged step by step: nothing may leave 64 bits behind the plan, and
  * every result is that of a definition which shares no code with the kernels.
- * A slice that is not damaged must be let through.
+ * So are the elements of the layers that judge_layer.c knows. A slice that is
+ * not damaged must be let through.
  *
  * links: tests/fuzz/slice_maker.c tests/fuzz/layer_maker.c
- * links: tests/fuzz/program_maker.c tests/fuzz/judge.c tests/kernels/naive.c
+ * links: tests/fuzz/move_maker.c tests/fuzz/fixed_maker.c
+ * links: tests/fuzz/program_maker.c tests/fuzz/judge.c
+ * links: tests/fuzz/judge_layer.c tests/kernels/naive.c
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/
  * links: kernels/ kernels/ref/
@@ -28,6 +31,7 @@
 #include "lib/engine/plan_private.h"
 #include "lib/engine/run.h"
 #include "proto/codec.h"
+#include "tests/fuzz/judge_layer.h"
 #include "tests/fuzz/slice_maker.h"
 
 #define MEMORY ((size_t)1 << 20)
@@ -101,6 +105,8 @@ static int tensor(void *self, const struct assay_layer_info *info,
     const struct assay_tensor *y = &t->slice->tensors[info->tensor];
     uint8_t *at;
 
+    judge_layer(t->slice, info->layer, (const void *const *)(void *)t->arena,
+                data);
     if (assay_buf_append(&t->out, data, info->bytes) < 0)
         return ASSAY_EMEMORY;
     at = t->out.data + t->out.len - info->bytes;
@@ -137,6 +143,12 @@ static bool is_small(const struct assay_plan *plan)
 
             each = fmin(l->p.pool.kh, (double)x->dims[1]) *
                    fmin(l->p.pool.kw, (double)x->dims[2]);
+        }
+        if (l->op == ASSAY_OP_CONV_TRANSPOSE2D) { /* the dense convolution */
+            const struct assay_tensor *wt = &plan->slice->tensors[l->inputs[1]];
+
+            for (uint32_t k = 1; k < wt->rank; k++)
+                each *= (double)wt->dims[k];
         }
         work += out * each + (double)plan->layers[i].op.macs;
     }

@@ -65,6 +65,17 @@ static void check_step(const struct assay_step *s, unsigned i, int64_t v,
         check_wide((wide)v + e * b, i, v);
         break;
     }
+    case ASSAY_STEP_ADD_SCALED: {
+        wide product = (wide)second * b;
+
+        check_wide(product, i, second);
+        check_wide(shifted((int64_t)product, a), i, second);
+        wide e =
+            assay_shr((int64_t)product, (int)a, (enum assay_round)s->round);
+
+        check_wide((wide)v + e, i, v);
+        break;
+    }
     default: break;
     }
 }

@@ -13,15 +13,14 @@ static void fill_intervals(struct assay_interval *v, size_t n,
         v[i] = of;
 }
 
-/* dims of the input, [n] intervals of its dtype. */
-static size_t channels_of(const struct assay_tensor *t)
+size_t channels_of(const struct assay_tensor *t)
 {
     return t->rank ? (size_t)t->dims[t->rank - 1] : 1;
 }
 
-static bool out_program(struct work *w, struct assay_layer *l, size_t channels,
-                        struct assay_interval of,
-                        const struct assay_interval *second)
+bool layer_program(struct work *w, struct assay_layer *l, size_t channels,
+                   struct assay_interval of,
+                   const struct assay_interval *second)
 {
     struct assay_interval *v =
         assay_arena_array(w->s->arena, channels, sizeof(*v));
@@ -32,6 +31,13 @@ static bool out_program(struct work *w, struct assay_layer *l, size_t channels,
     make_program(w->c, w->s, &l->out_program, channels, v, second,
                  made_tensor(w, l->output)->dtype);
     return true;
+}
+
+bool layer_in_programs(struct work *w, struct assay_layer *l, uint32_t n)
+{
+    l->in_programs = assay_arena_array(w->s->arena, n, sizeof(*l->in_programs));
+    l->n_in_programs = n;
+    return l->in_programs != NULL;
 }
 
 /* kernel, stride, dilation, pads of one axis: *out cells of output. */
@@ -61,7 +67,7 @@ static struct axis choose_axis(struct choices *c, int64_t in, int64_t *out)
     return a;
 }
 
-static bool make_conv2d(struct work *w)
+bool make_conv2d(struct work *w)
 {
     uint32_t in[4], n = 0;
     struct axis h, v;
@@ -112,7 +118,7 @@ static bool make_conv2d(struct work *w)
         h.stride, v.stride, h.dilation,      v.dilation, h.before, v.before,
         h.after,  v.after,  (int32_t)groups, bias,       second};
     /* More than any accumulator of such a layer can hold. */
-    return out_program(
+    return layer_program(
         w, l, (size_t)y[3],
         x.dtype == ASSAY_S16
             ? assay_interval_int(-((int64_t)1 << 40), (int64_t)1 << 40)
@@ -120,7 +126,7 @@ static bool make_conv2d(struct work *w)
         second ? &e : NULL);
 }
 
-static bool make_gemm(struct work *w)
+bool make_gemm(struct work *w)
 {
     uint32_t in[3], n = 2;
     int64_t wd[2];
@@ -143,7 +149,7 @@ static bool make_gemm(struct work *w)
 
     if (!l)
         return false;
-    return out_program(
+    return layer_program(
         w, l, (size_t)wd[0],
         x.dtype == ASSAY_S16
             ? assay_interval_int(-((int64_t)1 << 40), (int64_t)1 << 40)
@@ -151,7 +157,7 @@ static bool make_gemm(struct work *w)
         NULL);
 }
 
-static bool make_unary(struct work *w)
+bool make_unary(struct work *w)
 {
     uint32_t in = find_input(w, UINT32_MAX, 0xfe);
 
@@ -162,11 +168,25 @@ static bool make_unary(struct work *w)
         w, ASSAY_OP_UNARY, 1, &in,
         add_tensor(w, ASSAY_ROLE_ACTIVATION, any_dtype(w->c), x.rank, x.dims));
 
-    return l &&
-           out_program(w, l, channels_of(&x), assay_interval_of(x.dtype), NULL);
+    return l && layer_program(w, l, channels_of(&x), assay_interval_of(x.dtype),
+                              NULL);
 }
 
-static bool make_binary(struct work *w)
+static enum assay_combine any_combine(struct choices *c, bool floats)
+{
+    static const uint8_t ints[] = {ASSAY_COMBINE_ADD, ASSAY_COMBINE_SUB,
+                                   ASSAY_COMBINE_MUL, ASSAY_COMBINE_MAX,
+                                   ASSAY_COMBINE_MIN};
+
+    if (!floats)
+        return (enum assay_combine)ints[choose(c, 0, 4)];
+    if (chance(c, 30))
+        return chance(c, 50) ? ASSAY_COMBINE_FMAX : ASSAY_COMBINE_FMIN;
+    return (enum assay_combine)choose(c, ASSAY_COMBINE_FADD,
+                                      ASSAY_COMBINE_FFMA);
+}
+
+bool make_binary(struct work *w)
 {
     struct assay_interval v[2][MAX_CHANNELS];
     struct assay_err err;
@@ -200,13 +220,9 @@ static bool make_binary(struct work *w)
 
     if (!l || n > MAX_CHANNELS)
         return false;
-    l->p.binary.combine = (enum assay_combine)(
-        floats ? choose(w->c, ASSAY_COMBINE_FADD, ASSAY_COMBINE_FFMA)
-               : choose(w->c, ASSAY_COMBINE_ADD, ASSAY_COMBINE_MUL));
+    l->p.binary.combine = any_combine(w->c, floats);
     l->p.binary.k = (float)choose(w->c, -100, 100) / 16.0f;
-    l->n_in_programs = 2;
-    l->in_programs = assay_arena_array(w->s->arena, 2, sizeof(*l->in_programs));
-    if (!l->in_programs)
+    if (!layer_in_programs(w, l, 2))
         return false;
     for (int i = 0; i < 2; i++) {
         fill_intervals(v[i], n,
@@ -223,7 +239,7 @@ static bool make_binary(struct work *w)
     return true;
 }
 
-static bool make_pool(struct work *w)
+bool make_pool(struct work *w)
 {
     bool max = chance(w->c, 40), fsum = chance(w->c, 40);
     uint32_t in = find_input(w, 4, max || fsum ? 0xfe : 0x3e);
@@ -273,10 +289,7 @@ static bool make_pool(struct work *w)
         if (x.dims[3] > MAX_CHANNELS)
             return false;
         fill_intervals(cell, (size_t)x.dims[3], of);
-        l->n_in_programs = 1;
-        l->in_programs =
-            assay_arena_array(w->s->arena, 1, sizeof(*l->in_programs));
-        if (!l->in_programs)
+        if (!layer_in_programs(w, l, 1))
             return false;
         make_program(w->c, w->s, l->in_programs, (size_t)x.dims[3], cell, NULL,
                      ASSAY_F32);
@@ -286,10 +299,10 @@ static bool make_pool(struct work *w)
         if (l->p.pool.div == ASSAY_DIV_F32)
             of = any;
     }
-    return out_program(w, l, (size_t)x.dims[3], of, NULL);
+    return layer_program(w, l, (size_t)x.dims[3], of, NULL);
 }
 
-static bool make_concat(struct work *w)
+bool make_concat(struct work *w)
 {
     uint32_t in[5], n = (uint32_t)choose(w->c, 1, 5);
 
@@ -326,9 +339,9 @@ static bool make_concat(struct work *w)
     l->p.concat.axis = axis;
     if (!programs)
         return true;
-    l->n_in_programs = n;
-    l->in_programs = assay_arena_array(w->s->arena, n, sizeof(*l->in_programs));
-    for (uint32_t i = 0; l->in_programs && i < n; i++) {
+    if (!layer_in_programs(w, l, n))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
         const struct assay_tensor *x = made_tensor(w, in[i]);
         size_t channels = channels_of(x);
         struct assay_interval *v =
@@ -342,10 +355,10 @@ static bool make_concat(struct work *w)
         if (l->in_programs[i].n_steps == 0 && x->dtype != dtype)
             return false;
     }
-    return l->in_programs != NULL;
+    return true;
 }
 
-static bool make_reshape(struct work *w)
+bool make_reshape(struct work *w)
 {
     uint32_t in = find_input(w, UINT32_MAX, 0xfe), rank;
     int64_t y[ASSAY_MAX_RANK], n = 1;
@@ -367,7 +380,7 @@ static bool make_reshape(struct work *w)
                      add_tensor(w, ASSAY_ROLE_ACTIVATION, x.dtype, rank, y));
 }
 
-static bool make_softmax(struct work *w)
+bool make_softmax(struct work *w)
 {
     bool table = chance(w->c, 50);
     uint32_t in =
@@ -398,9 +411,12 @@ static bool make_softmax(struct work *w)
     return entries && made_tensor(w, l->output)->quant.n == 1;
 }
 
-static bool (*const MAKERS[])(struct work *w) = {
-    make_conv2d, make_gemm,   make_unary,   make_binary,
-    make_pool,   make_concat, make_reshape, make_softmax,
+static maker_fn *const MAKERS[] = {
+    make_conv2d, make_gemm,          make_unary,   make_binary,
+    make_pool,   make_concat,        make_reshape, make_softmax,
+    make_view,   make_gather,        make_reduce,  make_matmul,
+    make_prelu,  make_segment_table, make_table,   make_conv_transpose2d,
+    make_resize, make_grid_sample,
 };
 
 struct assay_slice *make_slice(struct choices *c)

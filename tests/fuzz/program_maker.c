@@ -75,6 +75,10 @@ static void int_operands(struct choices *c, unsigned kind, int64_t *a,
     case ASSAY_STEP_SHL: *a = choose(c, 0, chance(c, 50) ? 62 : 8); break;
     case ASSAY_STEP_SHR: *a = choose(c, chance(c, 20) ? -62 : 0, 62); break;
     case ASSAY_STEP_ADD_INPUT: *a = choose(c, -30, 62); break;
+    case ASSAY_STEP_ADD_SCALED:
+        *a = choose(c, chance(c, 20) ? -30 : 0, 62);
+        *b = wild(c, chance(c, 30) ? 63 : 31);
+        break;
     case ASSAY_STEP_SRDHM:
     case ASSAY_STEP_SDMULH: *a = chance(c, 5) ? INT32_MIN : wild(c, 31); break;
     case ASSAY_STEP_MUL: *a = wild(c, chance(c, 30) ? 63 : 32); break;
@@ -107,12 +111,12 @@ static void float_operands(struct choices *c, enum assay_value_kind kind,
 static bool random_step(struct maker *m, struct assay_step *s)
 {
     static const uint8_t ints[] = {
-        ASSAY_STEP_ADD,    ASSAY_STEP_SHL,    ASSAY_STEP_SHR,
-        ASSAY_STEP_MUL,    ASSAY_STEP_SRDHM,  ASSAY_STEP_SDMULH,
-        ASSAY_STEP_SAT,    ASSAY_STEP_WRAP,   ASSAY_STEP_ADD_ZP,
-        ASSAY_STEP_CLAMP,  ASSAY_STEP_TO_F32, ASSAY_STEP_TO_F64,
-        ASSAY_STEP_SHR,    ASSAY_STEP_MUL,    ASSAY_STEP_ADD_INPUT,
-        ASSAY_STEP_TO_F32,
+        ASSAY_STEP_ADD,        ASSAY_STEP_SHL,    ASSAY_STEP_SHR,
+        ASSAY_STEP_MUL,        ASSAY_STEP_SRDHM,  ASSAY_STEP_SDMULH,
+        ASSAY_STEP_SAT,        ASSAY_STEP_WRAP,   ASSAY_STEP_ADD_ZP,
+        ASSAY_STEP_CLAMP,      ASSAY_STEP_TO_F32, ASSAY_STEP_TO_F64,
+        ASSAY_STEP_SHR,        ASSAY_STEP_MUL,    ASSAY_STEP_ADD_INPUT,
+        ASSAY_STEP_ADD_SCALED, /* the last two: of a second operand */
     };
     enum assay_value_kind kind = m->v[0].kind;
     bool is_int = kind == ASSAY_VALUE_INT;
@@ -126,7 +130,7 @@ static bool random_step(struct maker *m, struct assay_step *s)
         .n = (uint32_t)n,
     };
     s->kind =
-        (uint8_t)(is_int ? ints[choose(m->c, 0, m->second ? 14 : 13)]
+        (uint8_t)(is_int ? ints[choose(m->c, 0, m->second ? 15 : 13)]
                          : choose(m->c, ASSAY_STEP_FMUL, ASSAY_STEP_FROUND));
     if (s->kind == ASSAY_STEP_FROUND)
         s->round = (uint8_t)choose(m->c, 0, 8);
@@ -147,8 +151,9 @@ static bool random_step(struct maker *m, struct assay_step *s)
         return true;
     }
     s->a = a;
-    if (s->kind == ASSAY_STEP_ADD_INPUT || s->kind == ASSAY_STEP_CLAMP ||
-        s->kind == ASSAY_STEP_FFMA || s->kind == ASSAY_STEP_FCLAMP)
+    if (s->kind == ASSAY_STEP_ADD_INPUT || s->kind == ASSAY_STEP_ADD_SCALED ||
+        s->kind == ASSAY_STEP_CLAMP || s->kind == ASSAY_STEP_FFMA ||
+        s->kind == ASSAY_STEP_FCLAMP)
         s->b = b;
     return true;
 }

@@ -147,6 +147,12 @@ uint32_t add_tensor(struct work *w, enum assay_tensor_role role,
 uint32_t add_constant(struct work *w, enum assay_dtype dtype, uint32_t rank,
                       const int64_t *dims)
 {
+    return add_constant_of(w, dtype, rank, dims, NULL);
+}
+
+uint32_t add_constant_of(struct work *w, enum assay_dtype dtype, uint32_t rank,
+                         const int64_t *dims, const void *from)
+{
     uint32_t i = add_tensor(w, ASSAY_ROLE_CONSTANT, dtype, rank, dims);
     struct assay_err err;
     size_t elements, bytes;
@@ -158,7 +164,10 @@ uint32_t add_constant(struct work *w, enum assay_dtype dtype, uint32_t rank,
     data = assay_arena_alloc(w->s->arena, bytes);
     if (!data)
         return UINT32_MAX;
-    choose_values(w->c, dtype, data, elements);
+    if (from)
+        memcpy(data, from, bytes);
+    else
+        choose_values(w->c, dtype, data, elements);
     made_tensor(w, i)->data = data;
     made_tensor(w, i)->size = bytes;
     assay_sha256(data, bytes, made_tensor(w, i)->sha256);
@@ -256,7 +265,7 @@ static void damage_tensor(struct choices *c, struct assay_tensor *t)
 static void damage_step(struct choices *c, struct assay_step *s)
 {
     switch (choose(c, 0, 5)) {
-    case 0: s->kind = (uint8_t)choose(c, 0, 20); break;
+    case 0: s->kind = (uint8_t)choose(c, 0, 21); break;
     case 1: s->round = (uint8_t)choose(c, 0, 10); break;
     case 2: s->bits = (uint8_t)choose(c, 0, 65); break;
     case 3: s->add_mode = (uint8_t)choose(c, 0, 4); break;
@@ -281,29 +290,94 @@ static void damage_program(struct choices *c, struct assay_program *p)
         damage_step(c, &p->steps[choose(c, 0, p->n_steps - 1)]);
 }
 
+/* An element of a constant: an index, a bound, a shift of a table. */
+static void damage_constant(struct choices *c, struct assay_slice *s,
+                            const struct assay_layer *l)
+{
+    for (uint32_t i = 1; i < l->n_inputs; i++) {
+        struct assay_tensor *t;
+
+        if (l->inputs[i] >= s->n_tensors)
+            return;
+        t = &s->tensors[l->inputs[i]];
+        if (t->data && t->size && chance(c, 50)) {
+            size_t bytes = assay_dtype_bytes(t->dtype);
+            size_t n = bytes ? t->size / bytes : 0;
+
+            if (n)
+                put_element(t->dtype, (void *)(uintptr_t)t->data,
+                            (size_t)choose(c, 0, (int64_t)n - 1),
+                            odd_number(c));
+            assay_sha256(t->data, t->size, t->sha256);
+        }
+    }
+}
+
+static void damage_view(struct choices *c, struct assay_view_params *p)
+{
+    switch (choose(c, 0, 3)) {
+    case 0: p->dims[choose(c, 0, 9)] = odd_number(c); break;
+    case 1: p->strides[choose(c, 0, 9)] = odd_number(c); break;
+    case 2: p->offset += chance(c, 50) ? 1 : odd_number(c) % 100; break;
+    default: p->rank = (uint32_t)choose(c, 0, ASSAY_MAX_RANK); break;
+    }
+}
+
+static void damage_pool(struct choices *c, struct assay_pool_params *p)
+{
+    int32_t *first = &p->kh;
+    int64_t which = choose(c, 0, 13);
+
+    if (which < 10)
+        first[which] = (int32_t)odd_number(c);
+    else
+        (&p->kind)[which - 10] = (uint8_t)choose(c, 0, 9);
+}
+
+static void damage_resize(struct choices *c, struct assay_resize_params *p)
+{
+    int32_t *first = &p->step_h;
+    int64_t which = choose(c, 0, 6);
+
+    if (which < 4)
+        first[which] = (int32_t)odd_number(c);
+    else
+        (&p->decimal_bits)[which - 4] = (uint8_t)choose(c, 0, 26);
+}
+
 static void damage_params(struct choices *c, struct assay_layer *l)
 {
     int32_t odd = (int32_t)odd_number(c);
 
-    if (l->op == ASSAY_OP_CONV2D) { /* nine numbers, then the flags */
-        int32_t *first = &l->p.conv2d.stride_h;
-
-        first[choose(c, 0, 8)] = odd;
-    } else if (l->op == ASSAY_OP_POOL) {
-        int32_t *first = &l->p.pool.kh;
-        int64_t which = choose(c, 0, 13);
-
-        if (which < 10)
-            first[which] = odd;
-        else
-            (&l->p.pool.kind)[which - 10] = (uint8_t)choose(c, 0, 9);
-    } else if (l->op == ASSAY_OP_BINARY) {
-        l->p.binary.combine = (enum assay_combine)choose(c, 0, 9);
-    } else if (l->op == ASSAY_OP_CONCAT) {
-        l->p.concat.axis = odd;
-    } else if (l->op == ASSAY_OP_SOFTMAX) {
+    switch (l->op) {
+    case ASSAY_OP_CONV2D: /* nine numbers, then the flags */
+    case ASSAY_OP_CONV_TRANSPOSE2D:
+        (&l->p.conv2d.stride_h)[choose(c, 0, 8)] = odd;
+        break;
+    case ASSAY_OP_POOL: damage_pool(c, &l->p.pool); break;
+    case ASSAY_OP_BINARY:
+        l->p.binary.combine = (enum assay_combine)choose(c, 0, 13);
+        break;
+    case ASSAY_OP_CONCAT: l->p.concat.axis = odd; break;
+    case ASSAY_OP_SOFTMAX:
         l->p.softmax.kind =
             l->p.softmax.table ? (uint8_t)choose(c, 0, 3) : ASSAY_SOFTMAX_F32;
+        break;
+    case ASSAY_OP_VIEW: damage_view(c, &l->p.view); break;
+    case ASSAY_OP_GATHER: l->p.gather.axis = odd; break;
+    case ASSAY_OP_REDUCE:
+        l->p.reduce.axes ^= (uint16_t)(1u << choose(c, 0, 10));
+        l->p.reduce.kind = (uint8_t)choose(c, 0, 6);
+        break;
+    case ASSAY_OP_SEGMENT_TABLE:
+        (&l->p.segment.symmetry)[choose(c, 0, 2)] = (uint8_t)choose(c, 0, 9);
+        break;
+    case ASSAY_OP_RESIZE: damage_resize(c, &l->p.resize); break;
+    case ASSAY_OP_GRID_SAMPLE:
+        l->p.grid_sample.padding = (uint8_t)choose(c, 0, 3);
+        l->p.grid_sample.coord_shift = (uint8_t)choose(c, 0, 15);
+        break;
+    default: break;
     }
 }
 
@@ -312,8 +386,9 @@ void damage_slice(struct choices *c, struct assay_slice *s)
     for (int64_t n = choose(c, 1, 4); n > 0; n--) {
         struct assay_layer *l = &s->layers[choose(c, 0, s->n_layers - 1)];
 
-        switch (choose(c, 0, 6)) {
+        switch (choose(c, 0, 7)) {
         case 0: damage_params(c, l); break;
+        case 6: damage_constant(c, s, l); break;
         case 1:
             damage_tensor(c, &s->tensors[choose(c, 0, s->n_tensors - 1)]);
             break;

@@ -57,6 +57,9 @@ uint32_t add_tensor(struct work *w, enum assay_tensor_role role,
                     enum assay_dtype dtype, uint32_t rank, const int64_t *dims);
 uint32_t add_constant(struct work *w, enum assay_dtype dtype, uint32_t rank,
                       const int64_t *dims);
+/* Of bytes that are the caller's: copied. */
+uint32_t add_constant_of(struct work *w, enum assay_dtype dtype, uint32_t rank,
+                         const int64_t *dims, const void *data);
 /* A tensor of that rank (UINT32_MAX: any) and one of the dtypes (bits
  * 1u << dtype) that is there, or a new input. */
 uint32_t find_input(struct work *w, uint32_t rank, unsigned dtypes);
@@ -64,9 +67,29 @@ uint32_t find_input(struct work *w, uint32_t rank, unsigned dtypes);
 struct assay_layer *add_layer(struct work *w, enum assay_op op, uint32_t n,
                               const uint32_t *inputs, uint32_t output);
 
-/* ---- programs (program_maker.c) ---- */
-
 struct assay_interval;
+
+/* Length of the last axis. */
+size_t channels_of(const struct assay_tensor *t);
+/* The out_program, of values `of` in every channel. */
+bool layer_program(struct work *w, struct assay_layer *l, size_t channels,
+                   struct assay_interval of,
+                   const struct assay_interval *second);
+/* n in_programs, still without steps. */
+bool layer_in_programs(struct work *w, struct assay_layer *l, uint32_t n);
+
+/* One a operator: a layer that fits what is there, or false. */
+typedef bool maker_fn(struct work *w);
+/* layer_maker.c */
+maker_fn make_conv2d, make_gemm, make_unary, make_binary, make_pool,
+    make_concat, make_reshape, make_softmax;
+/* move_maker.c */
+maker_fn make_view, make_gather, make_reduce, make_matmul;
+/* fixed_maker.c */
+maker_fn make_conv_transpose2d, make_prelu, make_table, make_segment_table,
+    make_resize, make_grid_sample;
+
+/* ---- programs (program_maker.c) ---- */
 
 /*
  * A random program from `from[0..channels)` (the values before it, by channel)

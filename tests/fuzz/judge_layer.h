@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judges what a layer of a run gave. FUZZ_COUNTS in the environment: how much
+ * of each op was judged is printed at the end. One thread.
+ */
+#ifndef ASSAY_TESTS_FUZZ_JUDGE_LAYER_H
+#define ASSAY_TESTS_FUZZ_JUDGE_LAYER_H
+
+#include "lib/core/slice.h"
+
+/* Stops the program when an element of `got`, the layer's output, is not that
+ * of the op's definition; an op without one here is let through. The plan has
+ * proved the slice; values: bytes of each tensor, by index. */
+void judge_layer(const struct assay_slice *s, uint32_t layer,
+                 const void *const *values, const void *got);
+
+#endif
