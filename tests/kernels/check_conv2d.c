@@ -354,7 +354,7 @@ void kc_check_conv2d(struct kc *k)
     for (int64_t i = 0; i < n; i++) {
         one_case(k, "conv2d", i, k->table.conv2d_x8w8, false, false, false);
         one_case(k, "dwconv2d", i, k->table.dwconv2d_x8w8, true, false, false);
-        if (i % 6 == 0)
+        if (i % 3 == 0)
             one_case(k, "conv2d_x16", i, k->table.conv2d_x16w8, false, true,
                      false);
     }

@@ -123,12 +123,12 @@ static void output_program(struct kc *k, struct assay_pool *p,
         p->y_dtype = ASSAY_S8;
     if (floats)
         average_program(k, to, true, p->y_dtype);
-    else if (kc_chance(k, 40))
+    else if (kc_chance(k, 30))
         kc_random_program(k, to, (size_t)p->c, false,
                           p->x_dtype == ASSAY_S16 ? -(1 << 22) : -8192,
                           p->x_dtype == ASSAY_S16 ? 1 << 22 : 8192, p->y_dtype,
                           false);
-    else if (kc_chance(k, 50))
+    else if (kc_chance(k, 60))
         fixed_program(k, p, to);
     else
         average_program(k, to, false, p->y_dtype);
@@ -146,8 +146,8 @@ static void pool_case(struct kc *k, int64_t index)
     memset(&p, 0, sizeof(p));
     draw_pool(k, &p);
     p.kind = index % 2 ? ASSAY_POOL_AVG : ASSAY_POOL_MAX;
-    p.x_dtype = kc_chance(k, 50)   ? ASSAY_S8
-                : kc_chance(k, 60) ? ASSAY_U8
+    p.x_dtype = kc_chance(k, 45)   ? ASSAY_S8
+                : kc_chance(k, 50) ? ASSAY_U8
                                    : ASSAY_S16;
     p.y_dtype = p.x_dtype;
     p.sum = (enum assay_pool_sum)(index / 2 % 3);
@@ -178,6 +178,6 @@ static void pool_case(struct kc *k, int64_t index)
 
 void kc_check_pool(struct kc *k)
 {
-    for (int64_t i = 0; i < (k->opt.long_run ? 8000 : 600); i++)
+    for (int64_t i = 0; i < (k->opt.long_run ? 10000 : 900); i++)
         pool_case(k, i);
 }
