@@ -40,7 +40,7 @@ static void random_int_step(struct assay_step *s, int64_t *a, int64_t *b)
         ASSAY_STEP_ADD,       ASSAY_STEP_SHL,   ASSAY_STEP_SHR,
         ASSAY_STEP_MUL,       ASSAY_STEP_SRDHM, ASSAY_STEP_SDMULH,
         ASSAY_STEP_ADD_INPUT, ASSAY_STEP_SAT,   ASSAY_STEP_WRAP,
-        ASSAY_STEP_ADD_ZP,    ASSAY_STEP_CLAMP};
+        ASSAY_STEP_ADD_ZP,    ASSAY_STEP_CLAMP, ASSAY_STEP_ADD_SCALED};
     *s = (struct assay_step){.kind = kinds[next() % sizeof(kinds)],
                              .round = (uint8_t)(next() % 8),
                              .add_mode = (uint8_t)(next() % 3),
@@ -52,7 +52,8 @@ static void random_int_step(struct assay_step *s, int64_t *a, int64_t *b)
     *b = wild(31);
     if (s->kind == ASSAY_STEP_SHL)
         *a = (int64_t)(next() % 40);
-    if (s->kind == ASSAY_STEP_SHR || s->kind == ASSAY_STEP_ADD_INPUT)
+    if (s->kind == ASSAY_STEP_SHR || s->kind == ASSAY_STEP_ADD_INPUT ||
+        s->kind == ASSAY_STEP_ADD_SCALED)
         *a = (int64_t)(next() % 60) - 10;
     if (s->kind == ASSAY_STEP_CLAMP && *a > *b)
         *b = *a;
@@ -278,8 +279,9 @@ static void combinations(void **state)
     assert_string_equal(err.text, "combine: expected a binary32 from both "
                                   "in_programs, found an integer and a "
                                   "binary32");
-    assert_true(assay_combine_range((enum assay_combine)9, 0, &a, &b, &err) <
+    assert_true(assay_combine_range((enum assay_combine)13, 0, &a, &b, &err) <
                 0);
+    assert_string_equal(err.text, "combine: 13 is not known");
     a = b = assay_interval_int(INT64_MIN, 0);
     assert_true(assay_combine_range(ASSAY_COMBINE_ADD, 0, &a, &b, &err) < 0);
     a = f;
@@ -290,6 +292,80 @@ static void combinations(void **state)
     assert_true(a.nan);
 }
 
+static void greater_and_smaller(void **state)
+{
+    struct assay_interval a = assay_interval_int(-4, 30), f, g;
+    const struct assay_interval b = assay_interval_int(-1, 7);
+    struct assay_err err;
+    (void)state;
+    assert_int_equal(assay_combine_range(ASSAY_COMBINE_MAX, 0, &a, &b, &err),
+                     0);
+    assert_int_equal(a.lo, -1);
+    assert_int_equal(a.hi, 30);
+    assert_int_equal(assay_combine_range(ASSAY_COMBINE_MIN, 0, &a, &b, &err),
+                     0);
+    assert_int_equal(a.lo, -1);
+    assert_int_equal(a.hi, 7);
+    assert_true(assay_combine_is_int(ASSAY_COMBINE_MAX));
+    assert_true(assay_combine_is_int(ASSAY_COMBINE_MIN));
+    assert_false(assay_combine_is_int(ASSAY_COMBINE_FMAX));
+    f = (struct assay_interval){
+        .kind = ASSAY_VALUE_F32, .f_lo = -2, .f_hi = INFINITY};
+    g = (struct assay_interval){.kind = ASSAY_VALUE_F32, .f_lo = 1, .f_hi = 5};
+    assert_int_equal(assay_combine_range(ASSAY_COMBINE_FMIN, 0, &f, &g, &err),
+                     0);
+    assert_true(f.f_lo == -2 && f.f_hi == 5 && !f.nan);
+    assert_int_equal(assay_combine_range(ASSAY_COMBINE_FMAX, 0, &f, &g, &err),
+                     0);
+    assert_true(f.f_lo == 1 && f.f_hi == 5 && !f.nan);
+    g.nan = true; /* of either side: of the result */
+    assert_int_equal(assay_combine_range(ASSAY_COMBINE_FMAX, 0, &f, &g, &err),
+                     0);
+    assert_true(f.nan);
+    assert_true(assay_combine_range(ASSAY_COMBINE_MAX, 0, &f, &b, &err) < 0);
+    assert_string_equal(err.text, "combine: expected an integer from both "
+                                  "in_programs, found a binary32 and an "
+                                  "integer");
+}
+
+/* The product comes before the shift: it must fit, however it is shifted. */
+static void scaled_second_inputs(void **state)
+{
+    struct assay_program p = {0};
+    struct assay_interval v = assay_interval_int(100, 200);
+    struct assay_interval e = assay_interval_int(-3, 5);
+    struct assay_err err;
+    int64_t shift = 1, times = -7;
+    (void)state;
+    slices_step(&p, ASSAY_STEP_ADD_SCALED, 1, &shift, &times);
+    refuses(&p, 1,
+            "out_program step 0 (add_scaled): this layer has no second "
+            "input");
+    p.steps[0].b = NULL;
+    assert_true(assay_program_check(&p, 1, ASSAY_VALUE_INT, true, "p", &err) <
+                0);
+    assert_string_equal(err.text, "p step 0 (add_scaled): operand b is "
+                                  "missing");
+    p.steps[0].b = &times;
+    shift = -63;
+    assert_true(assay_program_check(&p, 1, ASSAY_VALUE_INT, true, "p", &err) <
+                0);
+    assert_string_equal(err.text, "p step 0 (add_scaled): shift in channel 0: "
+                                  "expected -62 to 62, found -63");
+    shift = 1; /* -35 to 21, halved: -18 to 10 */
+    assert_int_equal(assay_program_range(&p, 0, &e, &v, "p", &err), 0);
+    assert_int_equal(v.lo, 82);
+    assert_int_equal(v.hi, 210);
+    times = (int64_t)1 << 40;
+    e = assay_interval_of(ASSAY_S32);
+    shift = 62;
+    assert_int_equal(assay_program_range(&p, 0, &e, &v, "p", &err),
+                     ASSAY_ERANGE);
+    assert_string_equal(err.text,
+                        "p step 0 (add_scaled): -2147483648 to 2147483647 in "
+                        "channel 0 can leave 64 bits");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +374,8 @@ int main(void)
         cmocka_unit_test(float_operands_are_refused),
         cmocka_unit_test(overflow_is_refused),
         cmocka_unit_test(combinations),
+        cmocka_unit_test(greater_and_smaller),
+        cmocka_unit_test(scaled_second_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,8 @@ static void dtypes(void **state)
     assert_int_equal(lo, 0);
     assert_int_equal(hi, 65535);
     assert_string_equal(assay_op_name(ASSAY_OP_GEMM), "gemm");
+    assert_string_equal(assay_op_name(ASSAY_OP_VIEW), "view");
+    assert_string_equal(assay_op_name(ASSAY_OP_GRID_SAMPLE), "grid_sample");
     assert_string_equal(assay_op_name((enum assay_op)0), "?");
     assert_string_equal(assay_op_name((enum assay_op)1000), "?");
 }
