@@ -12,6 +12,7 @@
 #? make check-hostile   bad input to sanitized programs
 #? make check-fuzz      corpora and mutations replayed under ASan and UBSan
 #? make check-oracle    against onnxruntime's own tensors
+#? make check-horizon   fixed-point models against exact integers
 #? make fuzz            libFuzzer programs (needs clang-14)
 
 QEMU ?= qemu-aarch64
@@ -19,8 +20,8 @@ QEMU ?= qemu-aarch64
 CHECK_FORMAT ?= strict
 # Cheapest first; of the rest the longest first, since two run at a time.
 CHECKS ?= check-headers check-layers check-symbols check-format \
-	check-registry check-isa check-unit check-vectors check-oracle \
-	check-kernels check-fuzz check-hostile check-e2e
+	check-registry check-isa check-unit check-vectors check-horizon \
+	check-oracle check-kernels check-fuzz check-hostile check-e2e
 .PHONY: $(CHECKS) check demo deps deps-demo build-check fuzz \
 	unit-x86_64 unit-x86_64-san unit-aarch64 fuzz-replay
 
@@ -101,6 +102,8 @@ check-vectors: $(BUILD)/x86_64/vcheck $(BUILD)/aarch64/vcheck
 	@BUILD=$(BUILD) QEMU=$(QEMU) PYTHON=$(PYTHON) tests/run-vectors.sh
 check-oracle: x86_64 aarch64
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/run.sh
+check-horizon: x86_64 aarch64
+	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/horizon.sh
 
 # ---- programs ------------------------------------------------------------------
 

@@ -8,6 +8,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 BUILD=${BUILD:-build}
 venv=${ASSAY_VENV:-$BUILD/venv}
 stamp=$venv/.assay-requirements
+# Two targets may ask at the same time: the second one waits.
+mkdir -p "$(dirname "$venv")"
+exec 9>"$venv.lock"
+flock 9
 
 if cmp -s "$here/requirements.txt" "$stamp" && [ -x "$venv/bin/python" ]; then
     echo "$venv/bin/python"
@@ -26,7 +30,6 @@ if [ -z "$python" ]; then
     echo "no Python 3.11 or later here" >&2
     exit 77
 fi
-mkdir -p "$(dirname "$venv")"
 if ! "$python" -m venv --clear "$venv" >&2; then
     echo "$python cannot make a virtual environment (python3-venv?)" >&2
     exit 77

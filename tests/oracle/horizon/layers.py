@@ -74,6 +74,12 @@ class Maker:
             self.r, top, bits, self.one_of(0.02, 0.4, 1, 1, 2, 4),
             self.one_of(0.15, 0.6, 1, 1, 2, 3))
         n = n or top.size
+        if self.odds(0.2):
+            # Beyond 16 bits between the shifts, and visible in the output.
+            room = np.maximum(scaling.log2(top / 32767.0), 0)
+            first = np.maximum(np.floor(room) - int(self.r.integers(0, 3)),
+                               0).astype(int)
+            last = np.full(first.shape, 15 + 15 - bits + 1)
         keys = KEYS[op]
         for key, v in zip(keys, (first, scale, last)):
             attrs[key] = listed(np.broadcast_to(v, n) if v.size in (1, n)
@@ -128,9 +134,9 @@ def channels(m, c):
     return 1, int(m.one_of(1, 3, 5, 8, 16, 17, 33))
 
 
-def bias_of(m, cout, extreme):
+def bias_of(m, cout, extreme, near=3000000):
     if extreme:
-        b = 2 ** 31 - 1 - m.r.integers(0, 3000000, cout)
+        b = 2 ** 31 - 1 - m.r.integers(0, near, cout)
         b = np.where(m.r.random(cout) < 0.5, b, -b)
         return b.astype(I32), np.zeros(cout, I8)
     size = int(m.one_of(1, 300, 30000, 2 ** 20))
@@ -179,16 +185,16 @@ def convolution(m, x, dtype=None, kind=None, sumin=None, relu=None, name=None,
 
 def preprocess(m, x):
     g, name = m.g, m.name("HZ_PREPROCESS_FOR")
+    wraps = m.odds(0.3)
+    b, b_scale = bias_of(m, 3, wraps, 9000)
     inputs = [x, g.constant(name + "_weight_quantized",
                             weights(m, (3, 1, 1, 3))),
-              g.constant(name + "_bias_quantized",
-                         m.r.integers(-9000, 9000, 3).astype(I32)),
-              g.constant(name + "_bias_b_scale",
-                         m.r.integers(0, 4, 3).astype(I8))]
+              g.constant(name + "_bias_quantized", b),
+              g.constant(name + "_bias_b_scale", b_scale)]
     attrs = {"data_format": "NHWC", "input_type": "YUV_BT601_FULL_RANGE_128",
              "channel_group": 1, "weight_thresholds": [0.1] * 3,
              "output_bit": 8, "high_precision_output": 0}
-    m.output("HzSQuantizedPreprocess", inputs, attrs, 8)
+    m.output("HzSQuantizedPreprocess", inputs, attrs, 8, wraps=wraps)
     return g.node("HzSQuantizedPreprocess", name, inputs, I8, **attrs)
 
 
@@ -210,7 +216,7 @@ def deconvolution(m, x):
             break
     cout = groups * per
     wraps = m.odds(0.15)
-    b, left = bias_of(m, cout, wraps)
+    b, left = bias_of(m, cout, wraps, 60000)
     inputs = [x, g.constant(name + "_w_quantized",
                             weights(m, (c, *k, per))),
               g.constant(name + "_b_quantized", b)]

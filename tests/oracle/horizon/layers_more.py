@@ -52,12 +52,17 @@ def global_max(m, x):
 
 
 def global_average(m, x, dtype=None):
+    large = dtype is None and m.odds(0.3)
+    if large:  # sums beyond 16 bits
+        x = m.g.input(m.name("flat"), [m.values((1, 18, 20, 4), I8, "flat")
+                                       for _ in range(m.g.n_samples)])
     dtype = dtype or m.one_of(I8, I16)
     attrs = {"rounding_method": "ROUND", "output_bit": bits_of(dtype),
              "data_format": "NHWC"}
     m.output("HzSQuantizedGlobalAveragePool", [x], attrs, bits_of(dtype))
     if m.odds(0.3):  # ties of the first shift
-        attrs["accu_right_shift"] = m.ints(1, 4, m.g.shape(x)[3])
+        attrs["accu_right_shift"] = m.ints(0 if large else 1, 4,
+                                           m.g.shape(x)[3])
     return m.g.node("HzSQuantizedGlobalAveragePool", m.name("gap"), [x],
                     dtype, **attrs)
 

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `make check-horizon`: fixed-point models of the RDK X5 flow, every integer
+# layer against exact integers made in Python, on the host's engine and on the
+# agent under the emulator. Models: random ones (horizon/make_cases.py), the
+# small case of tests/data, and those of $ASSAY_SHARED/cases-x5 where they are.
+#
+#   BUILD   build folder            QEMU   qemu-aarch64
+#   CPUS    cpus to emulate, "cortex-a53 cortex-a76 max"
+#   MODELS  random models, 16       LAYERS nodes in each, 160
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+BUILD=${BUILD:-build}
+QEMU=${QEMU:-qemu-aarch64}
+CPUS=${CPUS:-cortex-a53 cortex-a76 max}
+MODELS=${MODELS:-16}
+LAYERS=${LAYERS:-160}
+shared=${ASSAY_SHARED:-../shared}/cases-x5
+work=$BUILD/horizon
+assay=$BUILD/x86_64/assay
+agent=$BUILD/aarch64/assayd
+passed=0 failed=0 skipped=0
+export PYTHONDONTWRITEBYTECODE=1
+# A board of its own: other tests on this machine do not hold its lease.
+export ASSAYD_BOARD_ID=horizon-$$
+
+pass() { passed=$((passed + 1)); echo "ok   $*"; }
+fail() { failed=$((failed + 1)); echo "FAIL $*"; }
+skip() { skipped=$((skipped + 1)); echo "SKIP $*"; }
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ $failed = 0 ] && [ $passed -gt 0 ]
+    exit
+}
+
+mkdir -p "$work"
+python=$(BUILD=$BUILD "$here/venv.sh" 2>"$work/venv.log")
+rc=$?
+if [ $rc = 77 ]; then
+    echo "SKIP no oracle: $(tail -n 1 "$work/venv.log")"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 77
+elif [ $rc != 0 ]; then
+    cat "$work/venv.log"
+    fail "venv.sh: exit $rc"
+    finish
+fi
+
+# script WHAT SCRIPT ARGS...: one test; its last line is told.
+script() {
+    local what=$1 name=$2
+    shift 2
+    if "$python" "$here/horizon/$name" "$@" >"$work/$name.log" 2>&1; then
+        pass "$what: $(tail -n 1 "$work/$name.log")"
+    else
+        fail "$what"
+        tail -n 12 "$work/$name.log"
+        return 1
+    fi
+}
+
+# judge WHAT CASE TALLY SIM ARGS...: one run. SIM is empty, equal or a file.
+judge() {
+    local what=$1 case=$2 tally=$3 sim=$4 line rc
+    shift 4
+    rm -f "$work/report.json"
+    timeout 300 "$assay" run "$case" -q --json "$work/report.json" "$@" \
+        >"$work/run.log" 2>&1
+    rc=$?
+    line=$("$python" "$here/horizon/judge_report.py" "$work/report.json" \
+        "$case" $rc ${sim:+--sim "$sim"} --tally "$work/$tally.tally" 2>&1)
+    if [ $? = 0 ]; then
+        pass "$what: $line"
+    else
+        fail "$what: $line"
+        tail -n 3 "$work/run.log"
+    fi
+}
+
+# everywhere NAME CASE TALLY SIM: the host's engine, the agent on each CPU, and
+# once without vector kernels.
+everywhere() {
+    local name=$1 case=$2 tally=$3 sim=$4 cpu
+    judge "$name local" "$case" "$tally-local" "$sim" --local
+    for cpu in $CPUS; do
+        judge "$name $cpu" "$case" "$tally-$cpu" "$sim" \
+            --target "exec:$QEMU -cpu $cpu $agent --stdio"
+    done
+    judge "$name ${CPUS##* } cpumask 0" "$case" "$tally-scalar" "$sim" \
+        --cpumask 0 --target "exec:$QEMU -cpu ${CPUS##* } $agent --stdio"
+}
+
+# counted TALLY LAYERS: at least so many integer layers, and none differs.
+counted() {
+    local layers=0 elements=0 bad=0 l e b
+    while read -r l e b; do
+        layers=$((layers + l)) elements=$((elements + e)) bad=$((bad + b))
+    done < <(cat "$work/$1.tally" 2>/dev/null)
+    if [ "$layers" -ge "$2" ] && [ $bad = 0 ]; then
+        pass "$1: $layers integer layers, $elements elements, 0 differ"
+    else
+        fail "$1: $layers integer layers ($2 expected), $bad differ"
+    fi
+}
+
+rm -f "$work"/*.tally
+script "random models" make_cases.py "$work/random" --models "$MODELS" \
+    --layers "$LAYERS" || finish
+script "their files say what was made" executor.py "$work/random"/*/
+if [ "$MODELS/$LAYERS" = 16/160 ]; then
+    script "altered rules are caught" mutations.py --doc docs/testing.md \
+        "$work/random"/*/
+else
+    script "altered rules are caught" mutations.py "$work/random"/*/
+fi
+script "tests/data/horizon" artificial.py tests/data/horizon --check
+for c in "$work/random"/*/; do
+    c=${c%/}
+    everywhere "${c##*/}" "$c" random ""
+done
+for kind in local $CPUS scalar; do
+    counted "random-$kind" $((MODELS * LAYERS * 9 / 10))
+done
+everywhere data tests/data/horizon data "$here/horizon/expected/horizon.json"
+
+if [ -d "$shared" ]; then
+    script "goldens of $shared" executor.py $(
+        for f in "$shared"/*/case.json; do dirname "$f"; done)
+    for c in "$shared"/*/; do
+        c=${c%/}
+        [ -e "$c/case.json" ] || continue
+        sim=
+        [ ! -d "$c/sim" ] || sim=equal
+        [ "${c##*/}" != pad16 ] || sim=$here/horizon/expected/pad16.json
+        everywhere "shared ${c##*/}" "$c" shared "$sim"
+    done
+    for kind in local $CPUS scalar; do
+        counted "shared-$kind" 700
+    done
+else
+    skip "$shared: not there"
+fi
+finish
