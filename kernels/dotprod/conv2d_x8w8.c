@@ -88,36 +88,50 @@ ASSAY_INLINE void store_pair(const struct assay_epilogue *e,
         vst1q_u8(y + i * row, vreinterpretq_u8_s32(a##i##0)); \
         vst1q_u8(y + i * row + 16, vreinterpretq_u8_s32(a##i##1)); \
     } while (0)
-/* The end of a tile of n rows: one of the forms above, or int32. */
-#define FINISH(n) \
-    switch (e->form) { \
-        ASSAY_EPI_EACH_BYTE(BYTES_##n) \
-        ASSAY_EPI_EACH_HALF(HALVES_##n) \
-    case ASSAY_EPI_S32: EACH_##n(BOUND); /* fall through */ \
-    default: EACH_##n(STORE_32); \
-    }
 /* The second operand of row i; its lanes are s0 and s1. */
 #define ADD_SECOND(dtype, i) \
     do { \
-        int32x4x2_t v##i = assay_second_8(dtype, second + i * second_row); \
-        a##i##0 = assay_second_add(a##i##0, &s0, v##i.val[0]); \
-        a##i##1 = assay_second_add(a##i##1, &s1, v##i.val[1]); \
+        int32x4x2_t v##i = assay_second_8(&s0, &s1, dtype, a##i##0, a##i##1, \
+                                          second + i * job->second_row); \
+        a##i##0 = v##i.val[0]; \
+        a##i##1 = v##i.val[1]; \
     } while (0)
 #define ADD_S8(i) ADD_SECOND(ASSAY_S8, i)
 #define ADD_S16(i) ADD_SECOND(ASSAY_S16, i)
 #define ADD_S32(i) ADD_SECOND(ASSAY_S32, i)
-#define SECOND(n) \
-    if (second) { \
-        struct assay_second_lanes s0 = assay_second_lanes(e, ch); \
-        struct assay_second_lanes s1 = assay_second_lanes(e, ch + 4); \
-        size_t second_row = job->second_row; \
+#define SECOND_CASE(dtype, n, M) \
+    case dtype: { \
+        struct assay_second_lanes s0 = assay_second_lanes(e, dtype, ch); \
+        struct assay_second_lanes s1 = assay_second_lanes(e, dtype, ch + 4); \
 \
-        if (e->second_dtype == ASSAY_S8) \
-            EACH_##n(ADD_S8); \
-        else if (e->second_dtype == ASSAY_S16) \
-            EACH_##n(ADD_S16); \
-        else \
-            EACH_##n(ADD_S32); \
+        EACH_##n(M); \
+        break; \
+    }
+#define SECOND(n) \
+    if (job->second) { \
+        switch (e->second_dtype) { \
+            SECOND_CASE(ASSAY_S8, n, ADD_S8) \
+            SECOND_CASE(ASSAY_S16, n, ADD_S16) \
+            SECOND_CASE(ASSAY_S32, n, ADD_S32) \
+        default: break; \
+        } \
+    }
+/* The end of a tile of n rows: one of the forms above, or int32. */
+#define FINISH(n, panel) \
+    if (e->form >= ASSAY_EPI_M15_S8) { \
+        const uint8_t *second = job->second + (panel)*n * job->second_row; \
+\
+        SECOND(n) \
+        switch (e->form) { \
+            ASSAY_EPI_EACH_BYTE(BYTES_##n) \
+            ASSAY_EPI_EACH_HALF(HALVES_##n) \
+        default: EACH_##n(BOUND); EACH_##n(STORE_32); \
+        } \
+    } else { \
+        switch (e->form) { \
+            ASSAY_EPI_EACH_PLAIN(BYTES_##n) \
+        default: EACH_##n(STORE_32); \
+        } \
     }
 #define UNZERO(i) \
     do { \
@@ -189,7 +203,6 @@ static void tile_8(const struct assay_tile_job *job)
     const struct assay_epilogue *e = job->e;
     const int8_t *x = job->x;
     const int32_t *sums = job->sums;
-    const uint8_t *second = job->second;
     size_t ch = job->channel, row = job->y_row;
     uint8_t *y = job->y;
 
@@ -216,10 +229,8 @@ static void tile_8(const struct assay_tile_job *job)
             EACH_8(UNZERO);
             sums += 8;
         }
-        SECOND(8)
-        FINISH(8)
+        FINISH(8, job->panels - n)
         y += 8 * row;
-        second = second ? second + 8 * job->second_row : NULL;
     }
 }
 
@@ -228,7 +239,6 @@ static void tile_4(const struct assay_tile_job *job)
     const struct assay_epilogue *e = job->e;
     const int8_t *x = job->x, *w = job->w;
     const int32_t *sums = job->sums;
-    const uint8_t *second = job->second;
     size_t ch = job->channel, row = job->y_row;
     uint8_t *y = job->y;
     int32x4_t b0 = vld1q_s32(e->bias + ch);
@@ -251,8 +261,7 @@ static void tile_4(const struct assay_tile_job *job)
 
         EACH_4(UNZERO);
     }
-    SECOND(4)
-    FINISH(4)
+    FINISH(4, 0)
 }
 
 #define QUAD_1(q) \
@@ -266,7 +275,6 @@ static void tile_1(const struct assay_tile_job *job)
     const struct assay_epilogue *e = job->e;
     const int8_t *x = job->x, *w = job->w;
     const int32_t *sums = job->sums;
-    const uint8_t *second = job->second;
     size_t ch = job->channel, row = job->y_row;
     uint8_t *y = job->y;
     int32x4_t b0 = vld1q_s32(e->bias + ch);
@@ -289,8 +297,7 @@ static void tile_1(const struct assay_tile_job *job)
 
         UNZERO(0);
     }
-    SECOND(1)
-    FINISH(1)
+    FINISH(1, 0)
 }
 
 static const struct assay_gemm gemm = {

@@ -60,7 +60,6 @@ ASSAY_INLINE int32x4_t first_careful(int8x16_t x, int8x16_t w)
     { \
         const int8_t *x = job->x; \
         const int32_t *sums = job->sums; \
-        const uint8_t *second = job->second; \
         uint8_t *y = job->y; \
 \
         for (size_t n = job->panels; n > 0; n--) { \
@@ -87,10 +86,9 @@ ASSAY_INLINE int32x4_t first_careful(int8x16_t x, int8x16_t w)
             } \
             struct assay_tile4 t = {ACROSS(0), ACROSS(1), ACROSS(2), \
                                     ACROSS(3)}; \
-            assay_tile4_finish(job, t, sums, second, y); \
+            assay_tile4_finish(job, t, sums, job->panels - n, y); \
             y += 4 * job->y_row; \
             sums = sums ? sums + 4 : NULL; \
-            second = second ? second + 4 * job->second_row : NULL; \
         } \
     }
 TILE(fast)

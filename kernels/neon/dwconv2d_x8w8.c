@@ -21,7 +21,7 @@ struct geometry {
     size_t taps;
     size_t rows, cols;               /* of the filled image */
     size_t wide_at, fast_at, packed; /* bytes in the packed weights */
-    size_t operands_at, acc_at, scratch;
+    size_t operands_at, acc_at, tail_at, scratch;
 };
 
 static struct geometry geometry_of(const struct assay_conv2d *p)
@@ -42,7 +42,8 @@ static struct geometry geometry_of(const struct assay_conv2d *p)
     s.operands_at = assay_round_up(s.rows * s.cols * s.padded, 64);
     s.acc_at =
         s.operands_at + assay_round_up(ASSAY_EPILOGUE_BYTES(s.padded), 64);
-    s.scratch = s.acc_at + (size_t)p->ow * s.padded * 4;
+    s.tail_at = s.acc_at + (size_t)p->ow * s.padded * 4;
+    s.scratch = s.tail_at + (size_t)p->ow * 16 * 4;
     return s;
 }
 
@@ -144,7 +145,6 @@ struct row_job {
     uint8_t *y;                    /* elements of assay_epi_bytes() */
     size_t y_row;
     const int32_t *starts; /* of a pixel's 16 channels, in place of the bias */
-    uint8_t *tail;         /* 64 bytes to store before fewer are copied */
 };
 
 struct sums {
@@ -158,9 +158,9 @@ struct held {
     struct sums bias;
 };
 
-/* Four vectors of a pixel's elements, as many as its form has. */
-ASSAY_INLINE void store(const struct held *h, enum assay_epilogue_form form,
-                        struct sums v, uint8_t *y)
+/* A pixel of sixteen channels to its elements. */
+ASSAY_INLINE void finish(const struct held *h, enum assay_epilogue_form form,
+                         struct sums v, uint8_t *y)
 {
     const struct assay_epilogue *e = &h->e;
     const struct assay_epi_lanes *l = h->l;
@@ -187,18 +187,6 @@ ASSAY_INLINE void store(const struct held *h, enum assay_epilogue_form form,
         vst1q_u8(y + 16, vreinterpretq_u8_s32(v.b));
         vst1q_u8(y + 32, vreinterpretq_u8_s32(v.c));
         vst1q_u8(y + 48, vreinterpretq_u8_s32(v.d));
-    }
-}
-
-ASSAY_INLINE void finish(const struct row_job *job, const struct held *h,
-                         enum assay_epilogue_form form, struct sums v,
-                         uint8_t *y, size_t channels)
-{
-    if (form == ASSAY_EPI_NONE || channels == 16) {
-        store(h, form, v, y);
-    } else {
-        store(h, form, v, job->tail);
-        memcpy(y, job->tail, channels * assay_epi_bytes(form));
     }
 }
 
@@ -259,7 +247,7 @@ ASSAY_INLINE void row_3x3(const struct row_job *job,
     const int8_t *r0 = job->x, *r1 = r0 + job->tap_row;
     const int8_t *r2 = r1 + job->tap_row;
     size_t c1 = job->tap_col, c2 = 2 * c1, step = job->step;
-    size_t y_row = job->y_row, channels = job->channels;
+    size_t y_row = job->y_row;
     const int32_t *start = job->starts;
     uint8_t *y = job->y;
     struct held h;
@@ -273,7 +261,7 @@ ASSAY_INLINE void row_3x3(const struct row_job *job,
         v = two_taps(v, vld1q_s8(r1 + c1), w4, vld1q_s8(r1 + c2), w5);
         v = two_taps(v, vld1q_s8(r2), w6, vld1q_s8(r2 + c1), w7);
         v = one_tap(v, vld1q_s8(r2 + c2), w8);
-        finish(job, &h, form, v, y, channels);
+        finish(&h, form, v, y);
         r0 += step;
         r1 += step;
         r2 += step;
@@ -312,7 +300,7 @@ ASSAY_INLINE void row_wide(const struct row_job *job,
                 w += 16;
             }
         }
-        finish(job, &h, form, v, y, job->channels);
+        finish(&h, form, v, y);
         x += job->step;
         y += job->y_row;
         start += starts ? 16 : 0;
@@ -337,12 +325,12 @@ ASSAY_INLINE void row_wide(const struct row_job *job,
             row_wide(job, form, true); \
     }
 #define EACH_SUM(M) \
-    M(ASSAY_EPI_M15_S8) \
-    M(ASSAY_EPI_M15_S8_UP) \
-    ASSAY_EPI_EACH_HALF(M) \
-    M(ASSAY_EPI_S32)
+    M(ASSAY_EPI_S32) \
+    ASSAY_EPI_EACH_BYTE(M) \
+    ASSAY_EPI_EACH_HALF(M)
 ROW(ASSAY_EPI_NONE)
 ROW(ASSAY_EPI_S32)
+ASSAY_EPI_EACH_PLAIN(ROW)
 ASSAY_EPI_EACH_BYTE(ROW)
 ASSAY_EPI_EACH_HALF(ROW)
 EACH_SUM(SUM)
@@ -354,6 +342,7 @@ typedef void row_fn(const struct row_job *job, bool fast);
 static row_fn *row_of(enum assay_epilogue_form form)
 {
     switch (form) {
+        ASSAY_EPI_EACH_PLAIN(CASE)
         ASSAY_EPI_EACH_BYTE(CASE)
         ASSAY_EPI_EACH_HALF(CASE)
     case ASSAY_EPI_S32: return row_ASSAY_EPI_S32;
@@ -380,24 +369,25 @@ ASSAY_INLINE void add_second(const struct row_job *job, enum assay_dtype dtype,
 {
     const struct assay_epilogue *e = job->e;
     size_t ch = job->channel, size = assay_dtype_size(dtype);
-    struct assay_second_lanes l0 = assay_second_lanes(e, ch);
-    struct assay_second_lanes l1 = assay_second_lanes(e, ch + 4);
-    struct assay_second_lanes l2 = assay_second_lanes(e, ch + 8);
-    struct assay_second_lanes l3 = assay_second_lanes(e, ch + 12);
+    struct assay_second_lanes l0 = assay_second_lanes(e, dtype, ch);
+    struct assay_second_lanes l1 = assay_second_lanes(e, dtype, ch + 4);
+    struct assay_second_lanes l2 = assay_second_lanes(e, dtype, ch + 8);
+    struct assay_second_lanes l3 = assay_second_lanes(e, dtype, ch + 12);
     struct sums bias = load_16(e->bias + ch);
 
     for (size_t n = job->n; n > 0; n--, from += from_row, starts += 16) {
         const uint8_t *at = from;
+        uint8_t few[64];
         int32x4x2_t lo, hi;
 
         if (job->channels < 16)
-            at = memcpy(job->tail, from, job->channels * size);
-        lo = assay_second_8(dtype, at);
-        hi = assay_second_8(dtype, at + 8 * size);
-        vst1q_s32(starts, assay_second_add(bias.a, &l0, lo.val[0]));
-        vst1q_s32(starts + 4, assay_second_add(bias.b, &l1, lo.val[1]));
-        vst1q_s32(starts + 8, assay_second_add(bias.c, &l2, hi.val[0]));
-        vst1q_s32(starts + 12, assay_second_add(bias.d, &l3, hi.val[1]));
+            at = memcpy(few, from, job->channels * size);
+        lo = assay_second_8(&l0, &l1, dtype, bias.a, bias.b, at);
+        hi = assay_second_8(&l2, &l3, dtype, bias.c, bias.d, at + 8 * size);
+        vst1q_s32(starts, lo.val[0]);
+        vst1q_s32(starts + 4, lo.val[1]);
+        vst1q_s32(starts + 8, hi.val[0]);
+        vst1q_s32(starts + 12, hi.val[1]);
     }
 }
 
@@ -416,48 +406,86 @@ static void fill_starts(const struct assay_conv2d *p, const struct row_job *job,
     }
 }
 
-/*
- * All channels of one output row. acc: the accumulators of all channels for
- * the interpreter, or the starts of sixteen.
- */
-static void run_row(const struct assay_conv2d *p, const struct geometry *s,
-                    struct row_job job, const uint8_t *packed, bool fast,
-                    int32_t *acc, size_t row, uint8_t *y)
-{
-    size_t c = (size_t)p->c, index = row * (size_t)p->ow * c;
-    bool fused = job.e->form != ASSAY_EPI_NONE;
-    size_t size = assay_epi_bytes(job.e->form);
-    const int8_t *x = job.x;
-    bool sum = job.e->second_dtype != 0;
-    row_fn *run = sum ? sum_of(job.e->form) : row_of(job.e->form);
+/* What all rows share. */
+struct layer {
+    const struct assay_conv2d *p;
+    struct geometry s;
+    const uint8_t *packed;
+    int32_t *acc;  /* of all channels, for the interpreter; or the starts */
+    uint8_t *tail; /* a row of sixteen channels, of which fewer are real */
+    uint8_t *y;
+    bool fast;
+};
 
-    job.y_row = fused ? c * size : s->padded * 4;
-    job.starts = acc;
+/* Sixteen channels of a fused row, or the last ones; element: its first. */
+static void run_fused(const struct layer *a, struct row_job job, row_fn *run,
+                      size_t element)
+{
+    size_t size = assay_epi_bytes(job.e->form);
+    size_t row = (size_t)a->p->c * size, bytes = job.channels * size;
+    uint8_t *y = a->y + element * size;
+
+    if (job.e->second_dtype) {
+        fill_starts(a->p, &job, element, a->acc);
+        job.starts = a->acc;
+    }
+    if (job.channels == 16) {
+        job.y = y;
+        job.y_row = row;
+        run(&job, a->fast);
+        return;
+    }
+    job.y = a->tail;
+    job.y_row = 16 * size;
+    run(&job, a->fast);
+    for (size_t i = 0; i < job.n; i++)
+        memcpy(y + i * row, a->tail + i * job.y_row, bytes);
+}
+
+/* All channels of one output row. */
+static void run_row(const struct layer *a, struct row_job job, size_t row)
+{
+    const struct geometry *s = &a->s;
+    size_t c = (size_t)a->p->c, index = row * job.n * c;
+    const int8_t *x = job.x;
+    enum assay_epilogue_form form = job.e->form;
+    row_fn *run = job.e->second_dtype ? sum_of(form) : row_of(form);
+
     for (size_t j = 0; j < c; j += 16) {
         job.channel = j;
         job.channels = c - j < 16 ? c - j : 16;
         job.x = x + j;
-        job.weights = fast ? packed + s->fast_at + j * s->taps
-                           : packed + s->wide_at + j * s->taps * 2;
-        job.y = fused ? y + (index + j) * size : (uint8_t *)(acc + j);
-        if (sum)
-            fill_starts(p, &job, index + j, acc);
-        run(&job, fast);
+        job.weights = a->fast ? a->packed + s->fast_at + j * s->taps
+                              : a->packed + s->wide_at + j * s->taps * 2;
+        if (form != ASSAY_EPI_NONE) {
+            run_fused(a, job, run, index + j);
+            continue;
+        }
+        job.y = (uint8_t *)(a->acc + j);
+        job.y_row = s->padded * 4;
+        run(&job, a->fast);
     }
-    if (!fused)
-        assay_interpret_rows(p, acc, s->padded, (size_t)p->ow, 0, c, index, y);
+    if (form == ASSAY_EPI_NONE)
+        assay_interpret_rows(a->p, a->acc, s->padded, job.n, 0, c, index, a->y);
 }
 
 static void run(const struct assay_conv2d *p, const void *packed, const void *x,
                 void *y, void *scratch)
 {
-    struct geometry s = geometry_of(p);
     const struct packed_head *head = packed;
+    struct geometry s = geometry_of(p);
     uint8_t *base = scratch;
     struct assay_epilogue e;
     struct row_job job;
-    uint8_t tail[64];
-    bool fast = head->fast && p->kh == 3 && p->kw == 3;
+    struct layer a = {
+        .p = p,
+        .s = s,
+        .packed = packed,
+        .acc = (int32_t *)(void *)(base + s.acc_at),
+        .tail = base + s.tail_at,
+        .y = y,
+        .fast = head->fast && p->kh == 3 && p->kw == 3,
+    };
     size_t image = (size_t)p->h * (size_t)p->w * (size_t)p->c;
 
     if (!is_plain(p)) {
@@ -470,7 +498,6 @@ static void run(const struct assay_conv2d *p, const void *packed, const void *x,
     e.w_zero = NULL;
     memset(&job, 0, sizeof(job));
     job.e = &e;
-    job.tail = tail;
     job.n = (size_t)p->ow;
     job.kh = (size_t)p->kh;
     job.kw = (size_t)p->kw;
@@ -482,9 +509,7 @@ static void run(const struct assay_conv2d *p, const void *packed, const void *x,
         for (size_t oy = 0; oy < (size_t)p->oh; oy++) {
             job.x = (const int8_t *)base +
                     oy * (size_t)p->stride_h * s.cols * s.padded;
-            run_row(p, &s, job, packed, fast,
-                    (int32_t *)(void *)(base + s.acc_at),
-                    n * (size_t)p->oh + oy, y);
+            run_row(&a, job, n * (size_t)p->oh + oy);
         }
     }
 }

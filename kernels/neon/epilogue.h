@@ -39,12 +39,14 @@ enum assay_epilogue_form {
 };
 
 /* M(form) for each that stays in registers. */
-#define ASSAY_EPI_EACH_BYTE(M) \
+#define ASSAY_EPI_EACH_PLAIN(M) \
     M(ASSAY_EPI_F32) \
     M(ASSAY_EPI_F32_ZPIN) \
     M(ASSAY_EPI_SRDHM) \
     M(ASSAY_EPI_SDMULH) \
-    M(ASSAY_EPI_WIDE) \
+    M(ASSAY_EPI_WIDE)
+/* Those that may have a second operand: from M15_S8 on; and S32. */
+#define ASSAY_EPI_EACH_BYTE(M) \
     M(ASSAY_EPI_M15_S8) \
     M(ASSAY_EPI_M15_S8_UP)
 #define ASSAY_EPI_EACH_HALF(M) \
@@ -63,7 +65,9 @@ struct assay_epilogue {
     int32_t away;          /* -1: shr rounds half away, 0: half up */
     /* + (e * mult) << shift, -31..31, when second_dtype is not 0 */
     enum assay_dtype second_dtype; /* S8, S16, S32 */
-    const int32_t *second_mult, *second_shift;
+    const int16_t *second_mult16;  /* S8, S16 */
+    const int32_t *second_mult;    /* S32 */
+    const int32_t *second_shift;
     /* The same value in all lanes: loaded in pairs, not made each time. */
     int16x8_t zp;
     int8x16_t lo, hi, flip; /* flip: 0 or 0x80 */

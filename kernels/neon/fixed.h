@@ -86,57 +86,69 @@ ASSAY_INLINE int32x4_t assay_epi_4(const struct assay_epilogue *e, int32x4_t a)
 
 /* ---- the second operand -------------------------------------------------- */
 
-/* Multipliers and shifts of four channels. */
+/* Multipliers and shifts of four channels; mult: S32 only. */
 struct assay_second_lanes {
+    int16x4_t mult16;
     int32x4_t mult, shift;
 };
 
 ASSAY_INLINE struct assay_second_lanes assay_second_lanes(
-    const struct assay_epilogue *e, size_t ch)
+    const struct assay_epilogue *e, enum assay_dtype dtype, size_t ch)
 {
     struct assay_second_lanes l;
 
-    l.mult = vld1q_s32(e->second_mult + ch);
+    l.mult16 = vdup_n_s16(0);
+    l.mult = vdupq_n_s32(0);
+    if (dtype == ASSAY_S32)
+        l.mult = vld1q_s32(e->second_mult + ch);
+    else
+        l.mult16 = vld1_s16(e->second_mult16 + ch);
     l.shift = vld1q_s32(e->second_shift + ch);
     return l;
 }
 
-/* Wraps at 32 bits; match.c proved that only shifts to the left may. */
-ASSAY_INLINE int32x4_t assay_second_add(int32x4_t acc,
-                                        const struct assay_second_lanes *l,
-                                        int32x4_t e)
+/* acc plus the scaled four at `at`; wraps at 32 bits. */
+ASSAY_INLINE int32x4_t assay_second_4(const struct assay_second_lanes *l,
+                                      enum assay_dtype dtype, int32x4_t acc,
+                                      const uint8_t *at)
 {
-    return vaddq_s32(acc, vshlq_s32(vmulq_s32(e, l->mult), l->shift));
-}
+    int32x4_t v;
 
-ASSAY_INLINE int32x4_t assay_second_4(enum assay_dtype dtype, const uint8_t *at)
-{
-    if (dtype == ASSAY_S8) {
+    if (dtype == ASSAY_S32) {
+        v = vmulq_s32(vreinterpretq_s32_u8(vld1q_u8(at)), l->mult);
+    } else if (dtype == ASSAY_S16) {
+        v = vmull_s16(vreinterpret_s16_u8(vld1_u8(at)), l->mult16);
+    } else {
         uint32_t bytes;
 
         __builtin_memcpy(&bytes, at, sizeof(bytes));
-        return vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8((uint64_t)bytes))));
+        v = vmull_s16(vget_low_s16(vmovl_s8(vcreate_s8((uint64_t)bytes))),
+                      l->mult16);
     }
-    if (dtype == ASSAY_S16)
-        return vmovl_s16(vreinterpret_s16_u8(vld1_u8(at)));
-    return vreinterpretq_s32_u8(vld1q_u8(at));
+    return vaddq_s32(acc, vshlq_s32(v, l->shift));
 }
 
-ASSAY_INLINE int32x4x2_t assay_second_8(enum assay_dtype dtype,
-                                        const uint8_t *at)
+/* The same of eight, of channel quads l0, l1. */
+ASSAY_INLINE int32x4x2_t assay_second_8(const struct assay_second_lanes *l0,
+                                        const struct assay_second_lanes *l1,
+                                        enum assay_dtype dtype, int32x4_t a,
+                                        int32x4_t b, const uint8_t *at)
 {
-    int16x8_t half;
     int32x4x2_t r;
 
     if (dtype == ASSAY_S32) {
-        r.val[0] = vreinterpretq_s32_u8(vld1q_u8(at));
-        r.val[1] = vreinterpretq_s32_u8(vld1q_u8(at + 16));
+        r.val[0] = assay_second_4(l0, dtype, a, at);
+        r.val[1] = assay_second_4(l1, dtype, b, at + 16);
         return r;
     }
-    half = dtype == ASSAY_S8 ? vmovl_s8(vreinterpret_s8_u8(vld1_u8(at)))
-                             : vreinterpretq_s16_u8(vld1q_u8(at));
-    r.val[0] = vmovl_s16(vget_low_s16(half));
-    r.val[1] = vmovl_high_s16(half);
+    int16x8_t m = vcombine_s16(l0->mult16, l1->mult16);
+    int16x8_t v = dtype == ASSAY_S8 ? vmovl_s8(vreinterpret_s8_u8(vld1_u8(at)))
+                                    : vreinterpretq_s16_u8(vld1q_u8(at));
+
+    r.val[0] = vmull_s16(vget_low_s16(v), vget_low_s16(m));
+    r.val[1] = vmull_high_s16(v, m);
+    r.val[0] = vaddq_s32(a, vshlq_s32(r.val[0], l0->shift));
+    r.val[1] = vaddq_s32(b, vshlq_s32(r.val[1], l1->shift));
     return r;
 }
 

@@ -60,6 +60,15 @@ static void spread(const struct layout *l, const struct assay_step *s,
                 sign * (int32_t)operand(s, g * l->channels + j);
 }
 
+static void spread_16(const struct layout *l, const struct assay_step *s,
+                      int16_t *to)
+{
+    memset(to, 0, l->groups * l->padded * sizeof(*to));
+    for (size_t g = 0; g < l->groups; g++)
+        for (size_t j = 0; j < l->channels; j++)
+            to[g * l->padded + j] = (int16_t)operand(s, g * l->channels + j);
+}
+
 /* [add_zp] [clamp] and nothing else; lo and hi: bounds so far, before zp. */
 static bool match_tail(struct assay_epilogue *e, struct cursor c,
                        enum assay_dtype y_dtype, int64_t lo, int64_t hi)
@@ -248,7 +257,8 @@ static bool match_bounds(struct cursor c, int64_t lo, int64_t hi,
 
 /*
  * [add_scaled wrap 32] or [wrap 32]. The low 32 bits of (e * b) << n follow
- * from those of e and b; a shift to the right needs e * b within 32 bits.
+ * from those of e and b; a shift to the right needs e * b within 32 bits,
+ * which 16 bits by 16 bits are.
  */
 static bool match_second(struct assay_epilogue *e, struct cursor *c,
                          const struct assay_conv2d *p, const struct layout *l,
@@ -256,9 +266,8 @@ static bool match_second(struct assay_epilogue *e, struct cursor *c,
 {
     const struct assay_step *add = take(c, ASSAY_STEP_ADD_SCALED);
     const struct assay_step *wrap = take(c, ASSAY_STEP_WRAP);
-    size_t padded = l->groups * l->padded;
+    bool wide = p->second_dtype == ASSAY_S32;
     struct assay_step times;
-    int64_t most;
 
     e->second_dtype = 0;
     if (wrap && wrap->bits != 32)
@@ -266,25 +275,26 @@ static bool match_second(struct assay_epilogue *e, struct cursor *c,
     if (!add)
         return true;
     if (!wrap || !p->second ||
-        (p->second_dtype != ASSAY_S8 && p->second_dtype != ASSAY_S16 &&
-         p->second_dtype != ASSAY_S32))
+        (p->second_dtype != ASSAY_S8 && p->second_dtype != ASSAY_S16 && !wide))
         return false;
     times = *add;
     times.a = add->b;
-    /* |e| <= 2^7, 2^15, 2^31: -e * b at the lowest e must be below 2^31. */
-    most = p->second_dtype == ASSAY_S8    ? (1 << 24) - 1
-           : p->second_dtype == ASSAY_S16 ? (1 << 16) - 1
-                                          : 0;
-    if (!all_within(&times, INT32_MIN, INT32_MAX) || !all_within(add, -31, 31))
+    if (wide ? !all_within(&times, INT32_MIN, INT32_MAX) ||
+                   !all_within(add, -31, 0)
+             : !all_within(&times, INT16_MIN, INT16_MAX) ||
+                   !all_within(add, -31, 31))
         return false;
-    if (!all_within(add, -31, 0) &&
-        (add->round != ASSAY_ROUND_FLOOR || !all_within(&times, -most, most)))
+    if (add->round != ASSAY_ROUND_FLOOR && !all_within(add, -31, 0))
         return false;
-    spread(l, &times, 1, store);
-    spread(l, add, -1, store + padded);
     e->second_mult = store;
-    e->second_shift = store + padded;
+    e->second_mult16 = (const int16_t *)(const void *)store;
+    e->second_shift = store + l->groups * l->padded;
     e->second_dtype = p->second_dtype;
+    if (wide)
+        spread(l, &times, 1, store);
+    else
+        spread_16(l, &times, (int16_t *)(void *)store);
+    spread(l, add, -1, store + l->groups * l->padded);
     return true;
 }
 
@@ -332,11 +342,7 @@ static bool match_m15(struct assay_epilogue *e, struct cursor c,
         return false;
     if (!match_bounds(c, -most - 1, most, bounds))
         return false;
-    memset(mult, 0, padded * sizeof(*mult));
-    for (size_t g = 0; g < l->groups; g++)
-        for (size_t j = 0; j < l->channels; j++)
-            mult[g * l->padded + j] =
-                (int16_t)operand(mul, g * l->channels + j);
+    spread_16(l, mul, mult);
     spread_left(l, pre, 16, store + padded);
     spread_left(l, post, up ? 0 : bytes ? 24 : 16, store + 2 * padded);
     e->mult16 = mult;

@@ -69,34 +69,64 @@ ASSAY_INLINE void assay_tile4_words(struct assay_tile4 t, uint8_t *y,
 }
 
 ASSAY_INLINE struct assay_tile4 assay_tile4_add(
-    struct assay_tile4 t, const struct assay_second_lanes *l,
-    enum assay_dtype dtype, const uint8_t *from, size_t row)
+    const struct assay_tile_job *job, enum assay_dtype dtype,
+    struct assay_tile4 t, const uint8_t *from)
 {
-    t.r0 = assay_second_add(t.r0, l, assay_second_4(dtype, from));
-    t.r1 = assay_second_add(t.r1, l, assay_second_4(dtype, from + row));
-    t.r2 = assay_second_add(t.r2, l, assay_second_4(dtype, from + 2 * row));
-    t.r3 = assay_second_add(t.r3, l, assay_second_4(dtype, from + 3 * row));
+    struct assay_second_lanes l =
+        assay_second_lanes(job->e, dtype, job->channel);
+    size_t row = job->second_row;
+
+    t.r0 = assay_second_4(&l, dtype, t.r0, from);
+    t.r1 = assay_second_4(&l, dtype, t.r1, from + row);
+    t.r2 = assay_second_4(&l, dtype, t.r2, from + 2 * row);
+    t.r3 = assay_second_4(&l, dtype, t.r3, from + 3 * row);
     return t;
 }
 
 ASSAY_INLINE struct assay_tile4 assay_tile4_second(
-    const struct assay_tile_job *job, struct assay_tile4 t,
-    const uint8_t *second)
+    const struct assay_tile_job *job, struct assay_tile4 t, size_t panel)
 {
-    struct assay_second_lanes l = assay_second_lanes(job->e, job->channel);
-    size_t row = job->second_row;
+    const uint8_t *from = job->second + panel * 4 * job->second_row;
 
     switch (job->e->second_dtype) {
-    case ASSAY_S8: return assay_tile4_add(t, &l, ASSAY_S8, second, row);
-    case ASSAY_S16: return assay_tile4_add(t, &l, ASSAY_S16, second, row);
-    default: return assay_tile4_add(t, &l, ASSAY_S32, second, row);
+    case ASSAY_S8: return assay_tile4_add(job, ASSAY_S8, t, from);
+    case ASSAY_S16: return assay_tile4_add(job, ASSAY_S16, t, from);
+    default: return assay_tile4_add(job, ASSAY_S32, t, from);
     }
 }
 
-/* sums and second: of this tile's pixels, or NULL. */
+#define BYTES(form) \
+    case form: assay_tile4_bytes(e, form, ch, t, y, row); break;
+
+/* The forms that may have a second operand. */
+ASSAY_INLINE void assay_tile4_fixed(const struct assay_tile_job *job,
+                                    struct assay_tile4 t, size_t panel,
+                                    uint8_t *y)
+{
+    const struct assay_epilogue *e = job->e;
+    size_t ch = job->channel, row = job->y_row;
+
+    if (job->second)
+        t = assay_tile4_second(job, t, panel);
+#define HALVES(form) \
+    case form: assay_tile4_halves(e, form, ch, t, y, row); break;
+    switch (e->form) {
+        ASSAY_EPI_EACH_BYTE(BYTES)
+        ASSAY_EPI_EACH_HALF(HALVES)
+    default:
+        t.r0 = assay_epi_4(e, t.r0);
+        t.r1 = assay_epi_4(e, t.r1);
+        t.r2 = assay_epi_4(e, t.r2);
+        t.r3 = assay_epi_4(e, t.r3);
+        assay_tile4_words(t, y, row);
+    }
+#undef HALVES
+}
+
+/* sums: of the panel's pixels, or NULL. */
 ASSAY_INLINE void assay_tile4_finish(const struct assay_tile_job *job,
                                      struct assay_tile4 t, const int32_t *sums,
-                                     const uint8_t *second, uint8_t *y)
+                                     size_t panel, uint8_t *y)
 {
     const struct assay_epilogue *e = job->e;
     size_t ch = job->channel, row = job->y_row;
@@ -114,29 +144,17 @@ ASSAY_INLINE void assay_tile4_finish(const struct assay_tile_job *job,
         t.r2 = vmlsq_n_s32(t.r2, zero, sums[2]);
         t.r3 = vmlsq_n_s32(t.r3, zero, sums[3]);
     }
-    if (second)
-        t = assay_tile4_second(job, t, second);
-#define BYTES(form) \
-    case form: \
-        assay_tile4_bytes(e, form, ch, t, y, row); \
-        break;
-#define HALVES(form) \
-    case form: assay_tile4_halves(e, form, ch, t, y, row); break;
+    if (e->form >= ASSAY_EPI_M15_S8) {
+        assay_tile4_fixed(job, t, panel, y);
+        return;
+    }
     switch (e->form) {
-        ASSAY_EPI_EACH_BYTE(BYTES)
-        ASSAY_EPI_EACH_HALF(HALVES)
-    case ASSAY_EPI_S32:
-        t.r0 = assay_epi_4(e, t.r0);
-        t.r1 = assay_epi_4(e, t.r1);
-        t.r2 = assay_epi_4(e, t.r2);
-        t.r3 = assay_epi_4(e, t.r3);
-        assay_tile4_words(t, y, row);
-        break;
+        ASSAY_EPI_EACH_PLAIN(BYTES)
     default: assay_tile4_words(t, y, row);
     }
-#undef BYTES
-#undef HALVES
 }
+
+#undef BYTES
 
 /* One pixel: the other three are computed and dropped. */
 ASSAY_INLINE void assay_tile4_finish_1(const struct assay_tile_job *job,
@@ -149,7 +167,7 @@ ASSAY_INLINE void assay_tile4_finish_1(const struct assay_tile_job *job,
 
     to.y_row = 16;
     to.second_row = 0;
-    assay_tile4_finish(&to, t, job->sums ? sums : NULL, job->second, bytes);
+    assay_tile4_finish(&to, t, job->sums ? sums : NULL, 0, bytes);
     memcpy(job->y, bytes, 4 * assay_epi_bytes(job->e->form));
 }
 
