@@ -64,6 +64,8 @@ class Maker:
                wraps=False):
         """Adds the attributes of the output: two shifts and a multiplier."""
         raw = self.g.raw(op, inputs, attrs)
+        if per_channel and n is None and self.odds(0.15):
+            per_channel = False  # one entry for all
         top = scaling.largest(raw, per_channel)
         if wraps:
             top = np.maximum(top, 2.0 ** 31 * self.r.uniform(0.3, 1))
@@ -76,9 +78,8 @@ class Maker:
         n = n or top.size
         if self.odds(0.2):
             # Beyond 16 bits between the shifts, and visible in the output.
-            room = np.maximum(scaling.log2(top / 32767.0), 0)
-            first = np.maximum(np.floor(room) - int(self.r.integers(0, 3)),
-                               0).astype(int)
+            room = scaling.log2(top / 32767.0, "floor")
+            first = np.maximum(room - int(self.r.integers(0, 3)), 0)
             last = np.full(first.shape, 15 + 15 - bits + 1)
         keys = KEYS[op]
         for key, v in zip(keys, (first, scale, last)):
@@ -173,9 +174,10 @@ def convolution(m, x, dtype=None, kind=None, sumin=None, relu=None, name=None,
         e = sumin or (x if g.shape(x) == size and m.odds(0.7) else
                       m.input("e", size, I8))
         inputs.append(e)
-        attrs.update(use_sumin=1, e_scale=m.ints(1, 32767, cout))
+        entries = 1 if m.odds(0.15) else cout
         lo, hi = m.one_of((-14, 0), (0, 6), (-8, 2), (-3, -1))
-        attrs["e_shift"] = m.ints(lo, hi, cout)
+        attrs.update(use_sumin=1, e_scale=m.ints(1, 32767, entries),
+                     e_shift=m.ints(lo, hi, entries))
     if bits != 32:
         m.output("HzSQuantizedConv", inputs, attrs, bits, wraps=wraps)
     if relu or (relu is None and m.odds(0.25)):
@@ -293,15 +295,17 @@ def multiply(m, x, inputs=None, dtype=None):
 
 
 def requantize(m, x, dtype=None):
-    n, g = m.g.shape(x)[3], m.g
+    g, n = m.g, m.g.shape(x)[3]
     dtype = dtype or m.one_of(I8, I16)
-    top = scaling.largest(g.values[x], True)
+    if m.odds(0.15):
+        n = 1
+    top = scaling.largest(g.values[x], n > 1)
     fill = m.one_of(0.2, 0.8, 1, 2)
     scale = scaling.multipliers(m.r, n)
     if m.odds(0.3):
         scale = m.r.integers(1, 32768, n)
-    last = np.round(scaling.log2(np.maximum(top, 1) * scale /
-                                 (fill * 2.0 ** (bits_of(dtype) - 1))))
+    last = scaling.log2(np.maximum(top, 1) * scale /
+                        (fill * 2.0 ** (bits_of(dtype) - 1)), "nearest")
     return g.node("HzRequantize", m.name("x_Requantize"), [x], dtype, axis=3,
                   bits=bits_of(dtype), method="Rescale",
                   output_scale=listed(scale),
@@ -349,10 +353,11 @@ def segments(m, mode):
                          int(m.r.integers(0, 16)), int(m.r.integers(8, 17))))
             continue
         width = max(bound[s] - bound[s - 1], 1)
-        right = int(np.clip(np.floor(np.log2(32767 * width / 16384)), 0, 16))
+        right = int(np.clip(scaling.log2(32767 * width / 16384, "floor"), 0,
+                            16))
         scale = int(np.clip(16384 * 2 ** right // width, 1, 32767))
-        left = max(int(np.ceil(np.log2(abs(bound[s - 1] * scale) + 1))) - 15,
-                   0)
+        left = max(int(scaling.log2(abs(bound[s - 1] * scale) + 1, "ceil"))
+                   - 15, 0)
         bias = -bound[s - 1] * scale >> left
         if m.odds(0.15):
             scale, bias = -scale, -bias

@@ -267,12 +267,17 @@ def space_to_depth(m, x):
 
 # ---- floats -----------------------------------------------------------------
 
+def some_scale(m, lo, hi, n):
+    return np.ldexp(m.r.uniform(1, 2, n), m.r.integers(lo, hi, n)).astype(
+        np.float32)
+
+
 def quantize(m, shape=None):
     """A float input of the model, with values next to the ties."""
     g = m.g
     name = m.name("x")
     bits = int(m.one_of(8, 8, 16))
-    scale = np.float32(2.0 ** m.r.uniform(-12, 2))
+    scale = np.float32(some_scale(m, -12, 2, 1)[0])
     shape = shape or m.one_of((1, 3, 5, 6), (2, 4, 7, 3), (1, 33), (1, 1, 9, 9))
     arrays = []
     for _ in range(g.n_samples):
@@ -302,8 +307,7 @@ def dequantize(m, x):
         x = transpose(m, x, [0, 3, 1, 2])
     n = g.shape(x)[1] if len(g.shape(x)) > 1 and m.odds(0.6) else 1
     name = m.name("y")
-    s = g.constant(name + "_x_scale", (2.0 ** m.r.uniform(-20, 2, n)).astype(
-        np.float32))
+    s = g.constant(name + "_x_scale", some_scale(m, -20, 2, n))
     g.scales[x] = [float(v) for v in g.const[s]]
     return g.node("HzDequantize", name + "_HzDequantize", [x, s], np.float32,
                   axis=1 if m.odds(0.5) or n > 1 else None)

@@ -9,6 +9,7 @@ number only. Most models are many layers side by side on a few inputs, so that
 thousands of layers need few files; every fourth is a set of deep networks.
 """
 import argparse
+import collections
 import os
 import shutil
 
@@ -24,7 +25,11 @@ SAMPLES = 2
 SHAPES = [(1, 1, 1, 1), (1, 1, 1, 33), (1, 8, 8, 24), (1, 5, 7, 3),
           (2, 4, 6, 5), (1, 9, 8, 33), (3, 3, 5, 8), (1, 2, 11, 16),
           (2, 7, 7, 1), (1, 10, 6, 12), (1, 6, 6, 9)]
+FLAT = [(2, 7, 5), (1, 12, 8), (3, 10)]  # as between Reshapes
 BOTH, ONE = (I8, I16), (I8,)
+# Layers that take tensors of any rank.
+ANY_RANK = {l.add_or_sub, l.multiply, l.table8, l.table16, more.reduce_scaled,
+            more.reduce_max, more.dequantize, more.softmax}
 # function, types of the input, weight in a model of its family and in others
 LAYERS = {
     "conv": [(l.convolution, BOTH, 10), (l.deconvolution, ONE, 4),
@@ -71,10 +76,12 @@ def side_by_side(m, kind, count):
     p = np.array([w for _, _, w in picks])
     at = m.r.permutation(len(SHAPES))[:4]
     pool = [m.input("x", SHAPES[i], t) for i in at for t in BOTH]
+    flat = [m.input("x", m.one_of(*FLAT), t) for t in BOTH]
     image = m.input("image", (1, 6, 7, 3), I8)
     while len(m.g.nodes) < count:
         fn, types, _ = picks[m.r.choice(len(picks), p=p / p.sum())]
-        x = m.one_of(*[t for t in pool if m.g.dtype(t) in types])
+        among = flat if fn in ANY_RANK and m.odds(0.15) else pool
+        x = m.one_of(*[t for t in among if m.g.dtype(t) in types])
         y = fn(m, image if fn is l.preprocess else x)
         # Some layers read what others made.
         if isinstance(y, str) and m.odds(0.2) and usable(m.g, y):
@@ -93,7 +100,7 @@ def make(folder, number, seed, count):
         side_by_side(m, kind, count)
     for t in g.order:
         if t not in g.scales and g.dtype(t).kind == "i" and m.odds(0.5):
-            g.scales[t] = [float(np.float32(2.0 ** rng.uniform(-15, -3)))]
+            g.scales[t] = [float(more.some_scale(m, -15, -3, 1)[0])]
     g.write(os.path.join(folder, g.name),
             "random layers of the project's own generator, seed %d, model %d; "
             "goldens by its own executor in exact integers" % (seed, number))
@@ -110,11 +117,17 @@ def main():
     args = parser.parse_args()
     if args.only is None:
         shutil.rmtree(args.folder, ignore_errors=True)
+    count = collections.Counter()
     for number in range(args.models):
         if args.only in (None, number):
             g = make(args.folder, number, args.seed, args.layers)
             print("%s: %d nodes, %d tensors" % (g.name, len(g.nodes),
                                                 len(g.order)))
+            count.update(n.op_type for n in g.nodes)
+    for op, n in sorted(count.items()):
+        print("%-32s %5d" % (op, n))
+    print("%d nodes of %d kinds, seed %d" % (sum(count.values()), len(count),
+                                             args.seed))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,14 @@
 import numpy as np
 
 
-def log2(v):
-    return np.log2(np.maximum(np.asarray(v, np.float64), 1))
+def log2(v, how):
+    """Of v >= 1 to an integer; the same on every machine."""
+    part, power = np.frexp(np.maximum(np.asarray(v, np.float64), 1))
+    if how == "ceil":
+        return np.where(part > 0.5, power, power - 1)
+    if how == "floor":
+        return power - 1
+    return np.where(part * part > 0.5, power, power - 1)  # nearest
 
 
 def multipliers(rng, n):
@@ -21,11 +27,11 @@ def pick(rng, largest, bits, over, fill, scale=None):
     is left of them `fill` times what the output holds.
     """
     largest = np.maximum(np.abs(np.asarray(largest, np.float64)), 1)
-    first = np.clip(np.ceil(log2(largest / (32767.0 * over))), 0, 31)
+    first = np.clip(log2(largest / (32767.0 * over), "ceil"), 0, 31)
     if scale is None:
         scale = multipliers(rng, largest.size).reshape(largest.shape)
     kept = np.minimum(largest / 2.0 ** first, 32767.0)
-    last = np.clip(np.round(log2(kept * scale / (fill * 2.0 ** (bits - 1)))),
+    last = np.clip(log2(kept * scale / (fill * 2.0 ** (bits - 1)), "nearest"),
                    0, 31)
     return first.astype(int), np.asarray(scale), last.astype(int)
 
