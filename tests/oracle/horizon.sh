@@ -103,6 +103,27 @@ counted() {
     fi
 }
 
+# One golden element off by one: exit 1, and the judge names the layer.
+spoiled() {
+    local case=$work/spoiled name rc
+    name=$("$python" "$here/horizon/spoil.py" "$1" "$case") || {
+        fail "spoil.py"
+        return
+    }
+    timeout 300 "$assay" run "$case" -q --local --json "$work/report.json" \
+        >"$work/run.log" 2>&1
+    rc=$?
+    if [ $rc != 1 ]; then
+        fail "a spoiled golden: exit $rc"
+        tail -n 3 "$work/run.log"
+    elif "$python" "$here/horizon/judge_report.py" "$work/report.json" \
+        "$case" $rc 2>&1 | grep -qF " $name diverged 1/"; then
+        pass "a spoiled golden is seen in '$name'"
+    else
+        fail "a spoiled golden is not seen in '$name'"
+    fi
+}
+
 rm -f "$work"/*.tally
 script "random models" make_cases.py "$work/random" --models "$MODELS" \
     --layers "$LAYERS" || finish
@@ -121,6 +142,7 @@ done
 for kind in local $CPUS scalar; do
     counted "random-$kind" $((MODELS * LAYERS * 9 / 10))
 done
+spoiled "$work/random/00_conv"
 everywhere data tests/data/horizon data "$here/horizon/expected/horizon.json"
 
 if [ -d "$shared" ]; then
