@@ -20,8 +20,9 @@ static int allocate(struct assay_run *r, struct assay_err *err)
     r->now = assay_calloc(layers, sizeof(*r->now));
     r->values = assay_calloc(tensors, sizeof(*r->values));
     r->producer = assay_calloc(tensors, sizeof(*r->producer));
+    r->culprits = assay_calloc(3 * layers, sizeof(*r->culprits));
     if (r->arena == NULL || r->layers == NULL || r->now == NULL ||
-        r->values == NULL || r->producer == NULL)
+        r->values == NULL || r->producer == NULL || r->culprits == NULL)
         return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
     for (uint32_t t = 0; t < r->s->n_tensors; t++)
         r->producer[t] = -1;
@@ -29,6 +30,8 @@ static int allocate(struct assay_run *r, struct assay_err *err)
         if (r->s->layers[i].output < r->s->n_tensors)
             r->producer[r->s->layers[i].output] = (int64_t)i;
         r->layers[i].judgement.status = ASSAY_ROW_NOT_OBSERVED;
+        for (unsigned s = 0; s < ASSAY_SIDES; s++)
+            r->layers[i].side[s].judgement.status = ASSAY_ROW_NOT_OBSERVED;
     }
     return 0;
 }
@@ -40,11 +43,13 @@ static void release(struct assay_run *r)
     if (r->host != NULL)
         r->host->vt->close(r->host);
     assay_npz_abort(r->saving);
+    assay_run_sides_close(r);
     assay_arena_free(r->arena);
     assay_free(r->layers);
     assay_free(r->now);
     assay_free(r->values);
     assay_free(r->producer);
+    assay_free(r->culprits);
     assay_prepare_close(&r->p);
 }
 
@@ -72,6 +77,9 @@ static int dry_run(struct assay_run *r, struct assay_err *err)
         if (rc == 0 && r->p.c.goldens != NULL && r->p.c.goldens[s] != NULL)
             rc = assay_case_golden(&r->golden, &r->p.c, s, r->s, &r->p.note,
                                    err);
+        if (rc == 0)
+            rc = assay_run_sides_read(r, s, err);
+        assay_run_sides_forget(r);
         assay_sample_close(&r->inputs);
         assay_sample_close(&r->golden);
         memset(&r->inputs, 0, sizeof(r->inputs));
@@ -200,6 +208,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
     rc = allocate(&r, &err);
     if (rc == 0)
         rc = assay_run_select(&r, &err);
+    if (rc == 0 && !o->list)
+        rc = assay_run_sides_open(&r, &err);
     if (rc == 0 && o->list) {
         code = list_layers(&r);
         goto out;

@@ -57,6 +57,7 @@ struct assay_options {
     const char *operand; /* case folder or model */
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
+    const char *sim, *bpu, *hybrid;
     const char *target; /* --target or ASSAY_TARGET; NULL */
     bool local;
     struct assay_strings layers, skip_layers, op_types;

@@ -284,6 +284,9 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->reference, name, value, err);
     case ASSAY_OPT_OUTPUT_DIR:
         return set_string(&o->output_dir, name, value, err);
+    case ASSAY_OPT_SIM: return set_string(&o->sim, name, value, err);
+    case ASSAY_OPT_BPU: return set_string(&o->bpu, name, value, err);
+    case ASSAY_OPT_HYBRID: return set_string(&o->hybrid, name, value, err);
     case ASSAY_OPT_LAYERS: return add_string(&o->layers, name, value, err);
     case ASSAY_OPT_SKIP_LAYERS:
         return add_string(&o->skip_layers, name, value, err);

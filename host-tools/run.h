@@ -2,7 +2,8 @@
 /*
  * State of `assay run`, shared by its parts: select.c (which layers),
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
- * passes, judgement), run_verdict.c (culprits), run_report.c (rows, sentences).
+ * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
+ * run_report.c (rows), run_lines.c and run_culprit.c (sentences).
  * Internal to these files. One thread.
  */
 #ifndef ASSAY_HOST_RUN_H
@@ -10,9 +11,21 @@
 
 #include "host-tools/backend.h"
 #include "host-tools/diff/diff.h"
+#include "host-tools/model/observed.h"
 #include "host-tools/options.h"
 #include "host-tools/prepare.h"
 #include "host-tools/progress.h"
+
+#define ASSAY_SIDES ASSAY_CASE_SIDES /* 0 sim, 1 bpu */
+
+/* One layer in a column of the compiled model, over all samples. */
+struct assay_run_cell {
+    struct assay_judgement judgement;
+    struct assay_diff isolated; /* against the engine on its own inputs */
+    bool observed;              /* in a sample, selected or not */
+    bool input_differs; /* it reads an input that is not the one given */
+    enum assay_verdict verdict;
+};
 
 /* One layer over all samples. */
 struct assay_run_layer {
@@ -28,7 +41,8 @@ struct assay_run_layer {
     struct assay_diff cumulative, isolated;
     bool column_seen[ASSAY_COL_COUNT];
     struct assay_diff column[ASSAY_COL_COUNT];
-    enum assay_relation host_scalar, scalar_cpu, host_cpu;
+    enum assay_relation host_scalar, scalar_cpu, host_cpu, sim_bpu;
+    struct assay_run_cell side[ASSAY_SIDES];
     char kernel[64];
     char detail[256];
     uint64_t time_us;
@@ -42,6 +56,24 @@ struct assay_sample_layer {
     uint32_t missing_tensor;
     /* Results on the reference's inputs, owned; NULL: not there. */
     void *result[ASSAY_COL_COUNT];
+};
+
+/* A column of the compiled model in the sample that is under way. */
+struct assay_run_side {
+    bool here; /* the sample has it */
+    struct assay_sample observed;
+    const void **values; /* observed, else the reference's where no input */
+                         /* differs: what re-runs take; NULL: recompute */
+    bool *dirty;         /* a tensor: it differs, or may */
+    struct assay_column_facts *facts; /* one a layer */
+    uint32_t n_samples; /* done samples in which it observed something */
+};
+
+/* What differs where: a culprit is a layer in a column. */
+struct assay_run_culprit {
+    uint32_t layer;
+    enum assay_column column;
+    enum assay_verdict verdict;
 };
 
 struct assay_run {
@@ -61,6 +93,10 @@ struct assay_run {
     uint32_t n_golden, n_host;      /* samples done with one, without */
     int64_t *producer;              /* layer that computes a tensor, or -1 */
     const void **values;            /* a tensor's reference or input, or NULL */
+    struct assay_run_side sides[ASSAY_SIDES];
+    struct assay_feature_map features;
+    struct assay_run_culprit *culprits; /* by layer, then column */
+    uint32_t n_culprits;
     struct assay_sample inputs, golden;
     struct assay_npz_writer *saving;
     bool stopped;     /* --fail-fast */
@@ -82,9 +118,10 @@ struct assay_pass {
     enum assay_column column;
     bool isolated;
     uint32_t cpumask;
-    const bool *layers; /* to run */
-    const bool *judge;  /* to compare; NULL: all that run */
-    bool reference;     /* results become the reference (host engine) */
+    const bool *layers;        /* to run */
+    const bool *judge;         /* to compare; NULL: all that run */
+    bool reference;            /* results become the reference (host engine) */
+    const void *const *source; /* tensors to give; NULL: r->values */
 };
 /* Runs the layers once; results go to r->now. 0, or the backend's code with
  * r->error filled (not for --fail-fast and Ctrl-C). */
@@ -96,6 +133,32 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
 int assay_run_on_reference(struct assay_run *r, struct assay_backend *backend,
                            enum assay_column column, uint32_t cpumask,
                            const bool *wanted) ASSAY_MUST_CHECK;
+/* The same on a column's own tensors, on the main backend; what differs goes
+ * to the column's facts. */
+int assay_run_on_side(struct assay_run *r, enum assay_case_side side,
+                      const bool *wanted) ASSAY_MUST_CHECK;
+
+/* run_column.c */
+int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+/* Reads the sample's columns; assay_run_sides_judge compares and re-runs what
+ * is needed (a failing backend: r->error), then forgets them. */
+int assay_run_sides_read(struct assay_run *r, uint32_t sample,
+                         struct assay_err *err) ASSAY_MUST_CHECK;
+int assay_run_sides_judge(struct assay_run *r) ASSAY_MUST_CHECK;
+void assay_run_sides_forget(struct assay_run *r);
+void assay_run_sides_close(struct assay_run *r);
+/* Layers that feed `layer` and that the column has not observed: up to cap of
+ * them into out, in execution order; how many there are. */
+uint32_t assay_run_through(const struct assay_run *r, uint32_t layer,
+                           enum assay_column column, uint32_t *out,
+                           uint32_t cap);
+/* Moves elements only: nothing that a segment could compute otherwise. */
+bool assay_run_only_moves(const struct assay_layer *l);
+static inline enum assay_column assay_side_column(unsigned side)
+{
+    return (enum assay_column)((unsigned)ASSAY_COL_SIM + side);
+}
 
 /* run_sample.c: everything of one sample. */
 int assay_run_sample(struct assay_run *r, uint32_t sample,
@@ -116,13 +179,18 @@ int assay_run_save_close(struct assay_run *r, struct assay_err *err)
 struct assay_run_summary {
     uint32_t partly; /* good in the samples that have it, not covered */
     uint32_t expected, received, compared, skipped, unreached, not_selected;
-    uint32_t status[ASSAY_ROW_DIVERGED + 1];
+    uint32_t status[ASSAY_ROW_DIVERGED + 1]; /* cpu */
     uint32_t islands, behind_islands, masked, float_reference;
     uint64_t float_reference_elements;
     int64_t float_reference_lsb;
     double island_largest;
     uint32_t island_layer;
-    uint32_t n_culprits, first_culprit; /* first: of the deciding verdict */
+    /* Of the deciding verdict: the first of those with its exit code. */
+    uint32_t n_culprits, first_culprit;
+    enum assay_column first_column;
+    struct assay_evidence evidence;              /* of that one */
+    uint32_t row_status[ASSAY_ROW_DIVERGED + 1]; /* the worst of a row */
+    uint32_t side_status[ASSAY_SIDES][ASSAY_ROW_DIVERGED + 1];
     bool has_float;
     uint32_t observed; /* bit a column */
     bool has_verdict;
@@ -132,6 +200,8 @@ struct assay_run_summary {
     bool only_itself; /* the host's scalar engine against itself */
     int exit_code;
 };
+/* The worst of a layer's columns. */
+struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer);
 /* Do some goldens have the layer's output, and others not? */
 bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer);
 void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out);

@@ -36,11 +36,33 @@ const char *assay_run_reference(const struct assay_run *r, char *out,
                          c->opt[0] != '\0' ? c->opt : "?", NULL);
 }
 
+/* " · sim sim/ (2 of 3 samples)", for each column that has files. */
+static const char *column_sources(const struct assay_run *r, char *out,
+                                  size_t cap)
+{
+    out[0] = '\0';
+    for (unsigned c = 0; c < ASSAY_SIDES; c++) {
+        const struct assay_case_column *k = &r->p.c.columns[c];
+        const char *name = assay_column_name(assay_side_column(c));
+        size_t at = strlen(out);
+
+        if (k->from == NULL)
+            continue;
+        assay_message(out + at, cap - at,
+                      k->n_have == r->n_samples ? ASSAY_MSG_HEAD_COLUMN
+                                                : ASSAY_MSG_HEAD_COLUMN_SOME,
+                      "column", name, "from", k->from, "have",
+                      assay_num_u(k->n_have).text, "samples",
+                      assay_num_u(r->n_samples).text, NULL);
+    }
+    return out;
+}
+
 void assay_run_head_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l)
 {
-    char text[TEXT], ref[256], hash[2 * 4 + 1 + 4];
+    char text[TEXT], ref[256], hash[2 * 4 + 1 + 4], columns[400];
 
     assay_hex(r->s->model_sha256, 4, hash);
     strcat(hash, "…");
@@ -53,7 +75,8 @@ void assay_run_head_lines(struct assay_run *r,
     assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SAMPLES, "samples",
                   assay_num_u(r->n_samples).text, "time", r->started,
                   "numerics", r->p.numerics, "reference",
-                  assay_run_reference(r, ref, sizeof(ref)), NULL);
+                  assay_run_reference(r, ref, sizeof(ref)), "columns",
+                  column_sources(r, columns, sizeof(columns)), NULL);
     assay_line_add(l, "", text);
     if (r->n_host > 0 && r->n_golden > 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SOME_REFERENCE, "have",
@@ -83,6 +106,17 @@ void assay_run_head_lines(struct assay_run *r,
     }
 }
 
+static const char *some_samples(const struct assay_run *r, unsigned side,
+                                char *out, size_t cap,
+                                enum assay_message_id *id)
+{
+    *id = ASSAY_MSG_MISSING_SAMPLES;
+    return assay_message(out, cap, *id, "column",
+                         assay_column_name(assay_side_column(side)), "have",
+                         assay_num_u(r->sides[side].n_samples).text, "samples",
+                         assay_num_u(r->n_golden + r->n_host).text, NULL);
+}
+
 /* Why a run without a verdict has none. */
 static const char *gap_sentence(const struct assay_run *r,
                                 const struct assay_run_summary *sum, char *out,
@@ -104,6 +138,8 @@ static const char *gap_sentence(const struct assay_run *r,
         return assay_message(out, cap, *id, NULL);
     *id = ASSAY_MSG_MISSING_EVIDENCE;
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
+        if ((sum->missing_columns & sum->observed & (1u << c)) != 0)
+            return some_samples(r, c - ASSAY_COL_SIM, out, cap, id);
         if ((sum->missing_columns & (1u << c)) != 0)
             return assay_message(out, cap, *id, "column",
                                  assay_column_name((enum assay_column)c), NULL);
@@ -113,6 +149,21 @@ static const char *gap_sentence(const struct assay_run *r,
                          "expected", assay_num_u(sum->expected).text, "percent",
                          assay_num_f(1, percent).text, "wanted",
                          assay_num_g(4, r->o->min_coverage).text, NULL);
+}
+
+/* A culprit of sim or bpu that no row of the verdict table explains. */
+static enum assay_message_id column_message(const struct assay_evidence *e,
+                                            enum assay_column column)
+{
+    if (e->cpu_ref == ASSAY_REL_DIFFERS)
+        return ASSAY_MSG_VERDICT_COLUMN_AND_CPU;
+    if (e->cpu_ref == ASSAY_REL_UNKNOWN)
+        return ASSAY_MSG_VERDICT_COLUMN_NO_CPU;
+    if (column == ASSAY_COL_BPU && e->sim_ref == ASSAY_REL_UNKNOWN)
+        return ASSAY_MSG_VERDICT_NO_SIMULATOR;
+    if (column == ASSAY_COL_SIM && e->bpu_ref == ASSAY_REL_EQUAL)
+        return ASSAY_MSG_VERDICT_SIM_ALONE;
+    return ASSAY_MSG_VERDICT_SIM_AND_BPU;
 }
 
 static enum assay_message_id verdict_message(const struct assay_run *r,
@@ -136,8 +187,12 @@ static enum assay_message_id verdict_message(const struct assay_run *r,
     };
 
     if (s->verdict == ASSAY_VERDICT_MATCH &&
-        s->status[ASSAY_ROW_WITHIN] + s->status[ASSAY_ROW_INHERITED] > 0)
+        s->row_status[ASSAY_ROW_WITHIN] + s->row_status[ASSAY_ROW_INHERITED] >
+            0)
         return ASSAY_MSG_VERDICT_MATCH_WITHIN;
+    if (s->verdict == ASSAY_VERDICT_UNEXPLAINED &&
+        s->first_column != ASSAY_COL_CPU)
+        return column_message(&s->evidence, s->first_column);
     if (s->verdict == ASSAY_VERDICT_UNEXPLAINED &&
         r->layers[s->first_culprit].host_cpu != ASSAY_REL_EQUAL)
         return ASSAY_MSG_VERDICT_UNEXPLAINED_UNSEEN;
@@ -145,6 +200,12 @@ static enum assay_message_id verdict_message(const struct assay_run *r,
         r->s->layers[s->first_culprit].arith_overridden)
         return ASSAY_MSG_VERDICT_UNEXPLAINED_OVERRIDE;
     return ids[s->verdict];
+}
+
+static bool cpu_all_exact(const struct assay_run_summary *sum)
+{
+    return sum->compared > 0 && sum->compared == sum->expected &&
+           sum->status[ASSAY_ROW_EXACT] == sum->compared;
 }
 
 const char *assay_run_sentence(const struct assay_run *r,
@@ -159,26 +220,88 @@ const char *assay_run_sentence(const struct assay_run *r,
     if (sum->verdict == ASSAY_VERDICT_MATCH)
         return assay_message(out, cap, *id, NULL);
     y = &r->s->layers[sum->first_culprit];
-    return assay_message(out, cap, *id, "layer", y->name, "kernel",
-                         r->layers[sum->first_culprit].kernel, "features",
-                         r->info.features, "numerics", r->p.numerics, "op",
-                         y->source_op, "arith", y->arith, NULL);
+    return assay_message(
+        out, cap, *id, "layer", y->name, "kernel",
+        r->layers[sum->first_culprit].kernel, "features", r->info.features,
+        "numerics", r->p.numerics, "op", y->source_op, "arith", y->arith,
+        "column", assay_column_name(sum->first_column), "everywhere",
+        cpu_all_exact(sum) ? assay_message_text(ASSAY_MSG_EVERYWHERE) : "",
+        NULL);
+}
+
+/* "sim: 11 observed: 1 exact, 3 diverged; 6 not observed" */
+static const char *column_counts(const struct assay_run_summary *sum,
+                                 unsigned side, char *out, size_t cap)
+{
+    static const enum assay_row_status order[] = {
+        ASSAY_ROW_EXACT,     ASSAY_ROW_WITHIN, ASSAY_ROW_DIVERGED,
+        ASSAY_ROW_INHERITED, ASSAY_ROW_FLAKY,  ASSAY_ROW_ERROR,
+    };
+    const uint32_t *n = sum->side_status[side];
+    const char *name = assay_column_name(assay_side_column(side));
+    const char *one = "";
+    char counts[256] = "";
+    uint32_t observed = 0, kinds = 0;
+
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        if (n[order[i]] == 0)
+            continue;
+        one = assay_row_status_name(order[i]);
+        snprintf(counts + strlen(counts), sizeof(counts) - strlen(counts),
+                 "%s%u %s", kinds++ > 0 ? ", " : "", n[order[i]], one);
+        observed += n[order[i]];
+    }
+    assay_message(out, cap,
+                  kinds == 0   ? ASSAY_MSG_SUM_COLUMN_NONE
+                  : kinds == 1 ? ASSAY_MSG_SUM_COLUMN_ONE
+                               : ASSAY_MSG_SUM_COLUMN,
+                  "column", name, "observed", assay_num_u(observed).text,
+                  "status", one, "counts", counts, NULL);
+    if (observed > 0 && n[ASSAY_ROW_NOT_OBSERVED] > 0)
+        assay_message(out + strlen(out), cap - strlen(out),
+                      ASSAY_MSG_SUM_COLUMN_UNSEEN, "unseen",
+                      assay_num_u(n[ASSAY_ROW_NOT_OBSERVED]).text, NULL);
+    return out;
+}
+
+/* The columns of the compiled model, behind what is said of the cpu. */
+static void add_columns(const struct assay_run *r,
+                        const struct assay_run_summary *sum, char *text,
+                        size_t cap)
+{
+    char one[400];
+
+    for (unsigned s = 0; s < ASSAY_SIDES; s++) {
+        if (r->p.c.columns[s].from == NULL)
+            continue;
+        snprintf(text + strlen(text), cap - strlen(text), "%s%s",
+                 text[0] != '\0' ? " · " : "",
+                 column_counts(sum, s, one, sizeof(one)));
+    }
 }
 
 static void count_lines(const struct assay_run *r,
                         const struct assay_run_summary *sum,
                         struct assay_lines *l)
 {
-    char text[TEXT];
+    char text[TEXT], columns[TEXT] = "";
     const uint32_t *s = sum->status;
+    bool sides = r->sides[0].n_samples + r->sides[1].n_samples > 0;
 
-    if (sum->exit_code == 0 && s[ASSAY_ROW_EXACT] == sum->compared) {
+    text[0] = '\0';
+    if ((sum->exit_code == 0 && s[ASSAY_ROW_EXACT] == sum->compared) ||
+        (sides && cpu_all_exact(sum) && sum->skipped == 0)) {
         char counts[64];
 
+        if (sum->exit_code != 0)
+            assay_message(text, sizeof(text), ASSAY_MSG_SUM_SAMPLES, "samples",
+                          assay_num_u(r->n_samples).text, NULL);
         snprintf(counts, sizeof(counts), "%u exact", s[ASSAY_ROW_EXACT]);
-        assay_message(text, sizeof(text), ASSAY_MSG_SUM_SHORT, "layers",
+        assay_message(text + strlen(text), sizeof(text) - strlen(text),
+                      ASSAY_MSG_SUM_SHORT, "layers",
                       assay_num_u(sum->compared).text, "column",
                       assay_column_name(ASSAY_COL_CPU), "counts", counts, NULL);
+        add_columns(r, sum, text, sizeof(text));
     } else {
         uint32_t good =
             s[ASSAY_ROW_EXACT] + s[ASSAY_ROW_WITHIN] + s[ASSAY_ROW_INHERITED];
@@ -191,8 +314,11 @@ static void count_lines(const struct assay_run *r,
                       assay_num_u(s[ASSAY_ROW_ERROR]).text, "have",
                       assay_num_u(sum->compared).text, "expected",
                       assay_num_u(sum->expected).text, NULL);
+        add_columns(r, sum, columns, sizeof(columns));
     }
     assay_line_add(l, " ", text);
+    if (columns[0] != '\0')
+        assay_line_add(l, " ", columns);
     if (sum->islands > 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_SUM_ISLANDS, "islands",
                       assay_num_u(sum->islands).text, "largest",
@@ -263,169 +389,19 @@ static void gap_lines(const struct assay_run *r,
     }
 }
 
-/* Pure: "all mismatches in channels 64..65" where the box is narrow. */
-static void box_line(const struct assay_tensor *t, const struct assay_diff *d,
-                     struct assay_lines *l)
+static enum assay_message_id examined_message(
+    const struct assay_run_summary *sum, bool match)
 {
-    static const struct {
-        char axis;
-        enum assay_message_id id;
-    } kinds[] = {
-        {'C', ASSAY_MSG_WHERE_CHANNELS},
-        {'H', ASSAY_MSG_WHERE_ROWS},
-        {'W', ASSAY_MSG_WHERE_COLUMNS},
-    };
-    char text[TEXT];
+    bool sim = (sum->observed & (1u << ASSAY_COL_SIM)) != 0;
+    bool bpu = (sum->observed & (1u << ASSAY_COL_BPU)) != 0;
 
-    for (uint32_t a = 0; a < t->rank && d->mismatch > 1; a++) {
-        int64_t width = d->box_hi[a] - d->box_lo[a] + 1;
-
-        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-            if (t->axes[a] != kinds[k].axis || 2 * width > t->dims[a])
-                continue;
-            assay_message(text, sizeof(text), kinds[k].id, "lo",
-                          assay_num_u((uint64_t)d->box_lo[a]).text, "hi",
-                          assay_num_u((uint64_t)d->box_hi[a]).text, "all",
-                          assay_num_u((uint64_t)t->dims[a]).text, NULL);
-            assay_line_add(l, "          ", text);
-        }
-    }
-}
-
-/* Elements in all samples: a layer is run on the reference's inputs only where
- * its inputs or outputs differ, elsewhere its output is known to be equal. */
-static uint64_t elements_of(const struct assay_run_layer *k,
-                            const struct assay_diff *d)
-{
-    return d->count < k->cumulative.count ? k->cumulative.count : d->count;
-}
-
-static void where_lines(const struct assay_tensor *t,
-                        const struct assay_run_layer *k,
-                        const struct assay_diff *d, struct assay_lines *l)
-{
-    char text[TEXT], most[64], index[160], other[200], source[160];
-    enum assay_message_id side = ASSAY_MSG_WHERE_BOTH;
-    bool integer = assay_dtype_is_int(t->dtype);
-
-    if (d->higher == d->mismatch)
-        side = ASSAY_MSG_WHERE_UP;
-    else if (d->higher == 0)
-        side = ASSAY_MSG_WHERE_DOWN;
-    if (integer && d->max_lsb == 1)
-        assay_message(most, sizeof(most), ASSAY_MSG_WHERE_ALL_ONE, NULL);
-    else if (integer)
-        assay_message(most, sizeof(most), ASSAY_MSG_WHERE_MAX, "max",
-                      assay_num_u((uint64_t)d->max_lsb).text, NULL);
-    else
-        assay_message(most, sizeof(most), ASSAY_MSG_WHERE_FLOAT, "max",
-                      assay_num_g(3, d->max_abs).text, NULL);
-    assay_message(text, sizeof(text), ASSAY_MSG_WHERE_COUNT, "mismatch",
-                  assay_num_u(d->mismatch).text, "count",
-                  assay_num_u(elements_of(k, d)).text, "most", most, "side",
-                  assay_message_text(side), NULL);
-    assay_line_add(l, "  where   ", text);
-    box_line(t, d, l);
-    for (size_t i = 0; i < d->n_first && i < 4; i++) {
-        int digits = integer ? 17 : 9;
-
-        assay_report_index(t, d->first[i].index, false, index, sizeof(index));
-        assay_report_index(t, d->first[i].index, true, source, sizeof(source));
-        other[0] = '\0';
-        if (strcmp(index, source) != 0)
-            assay_message(other, sizeof(other), ASSAY_MSG_WHERE_SOURCE, "index",
-                          source, NULL);
-        assay_message(
-            text, sizeof(text), ASSAY_MSG_WHERE_ELEMENT, "index", index, "ref",
-            assay_num_g(digits, d->first[i].ref).text, "got",
-            assay_num_g(digits, d->first[i].got).text, "diff",
-            assay_num_g(digits, d->first[i].got - d->first[i].ref).text,
-            "source", other, NULL);
-        assay_line_add(l, "          ", text);
-    }
-}
-
-static const char *column_state(const struct assay_run_layer *k,
-                                enum assay_column c, char *out, size_t cap)
-{
-    const struct assay_diff *d = &k->column[c];
-
-    if (c == ASSAY_COL_CPU)
-        d = &k->isolated;
-    else if (!k->column_seen[c])
-        return assay_message(out, cap, ASSAY_MSG_COLUMN_UNSEEN, NULL);
-    if (d->mismatch == 0)
-        return assay_message(out, cap, ASSAY_MSG_COLUMN_EQUAL, NULL);
-    return assay_message(out, cap, ASSAY_MSG_COLUMN_DIFF, "mismatch",
-                         assay_num_u(d->mismatch).text, "count",
-                         assay_num_u(elements_of(k, d)).text, NULL);
-}
-
-/* A sentence, broken before column 118. */
-static void add_wrapped(struct assay_lines *l, const char *prefix,
-                        const char *text)
-{
-    size_t room = 118 - strlen(prefix);
-
-    while (strlen(text) > room) {
-        char part[128];
-        size_t n = room;
-
-        while (n > 0 && text[n] != ' ')
-            n--;
-        if (n == 0)
-            break;
-        snprintf(part, sizeof(part), "%.*s", (int)n, text);
-        assay_line_add(l, prefix, part);
-        text += n + 1;
-        prefix = "  ";
-        room = 116;
-    }
-    assay_line_add(l, prefix, text);
-}
-
-static void culprit_block(const struct assay_run *r,
-                          const struct assay_run_summary *sum,
-                          struct assay_lines *l)
-{
-    const struct assay_run_layer *k = &r->layers[sum->first_culprit];
-    const struct assay_layer *y = &r->s->layers[sum->first_culprit];
-    const struct assay_tensor *t = &r->s->tensors[y->output];
-    char text[TEXT], prefix[64], shape[128], also[TEXT] = "";
-    char host[96], scalar[96], cpu[96], index[16];
-    enum assay_message_id id;
-
-    snprintf(index, sizeof(index), "%03u", sum->first_culprit);
-    assay_message(text, sizeof(text), ASSAY_MSG_SUM_FIRST, "index", index,
-                  "name", y->name, NULL);
-    assay_line_add(l, " ", text);
-    assay_line_add(l, "", "");
-    assay_run_sentence(r, sum, text, sizeof(text), &id);
-    snprintf(prefix, sizeof(prefix), "%s: ", assay_verdict_name(sum->verdict));
-    add_wrapped(l, prefix, text);
-    where_lines(t, k, &k->isolated, l);
-    assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_LINE, "host",
-                  column_state(k, ASSAY_COL_HOST, host, sizeof(host)), "scalar",
-                  column_state(k, ASSAY_COL_CPU_SCALAR, scalar, sizeof(scalar)),
-                  "cpu", column_state(k, ASSAY_COL_CPU, cpu, sizeof(cpu)),
-                  NULL);
-    assay_line_add(l, "  columns ", text);
-    assay_message(text, sizeof(text), ASSAY_MSG_LAYER_LINE, "op", y->source_op,
-                  "shape", assay_report_shape(t, shape, sizeof(shape)), "arith",
-                  y->arith != NULL && y->arith[0] != '\0' ? y->arith : "-",
-                  NULL);
-    assay_line_add(l, "  layer   ", text);
-    for (uint32_t i = 0; i < r->s->n_layers; i++) {
-        if (i == sum->first_culprit || !r->layers[i].selected ||
-            !r->layers[i].judgement.culprit || strlen(also) > 200)
-            continue;
-        snprintf(also + strlen(also), sizeof(also) - strlen(also),
-                 "%s%.100s (%s)", also[0] != '\0' ? ", " : "",
-                 r->s->layers[i].name,
-                 assay_verdict_name(r->layers[i].verdict));
-    }
-    if (also[0] != '\0')
-        assay_line_add(l, "  also    ", also);
+    if (sim && bpu && (sum->observed & (1u << ASSAY_COL_CPU)) != 0)
+        return ASSAY_MSG_ALL_EXAMINED;
+    if (!match)
+        return ASSAY_MSG_NOT_EXAMINED;
+    if (bpu)
+        return ASSAY_MSG_NOT_EXAMINED_SIM;
+    return sim ? ASSAY_MSG_NOT_EXAMINED_BPU : ASSAY_MSG_NOT_EXAMINED_WHY;
 }
 
 static void last_line(const struct assay_run *r,
@@ -442,9 +418,8 @@ static void last_line(const struct assay_run *r,
             strcat(columns, ", ");
         strcat(columns, assay_column_name((enum assay_column)c));
     }
-    assay_message(text, sizeof(text),
-                  match ? ASSAY_MSG_NOT_EXAMINED_WHY : ASSAY_MSG_NOT_EXAMINED,
-                  "columns", columns, NULL);
+    assay_message(text, sizeof(text), examined_message(sum, match), "columns",
+                  columns, NULL);
     assay_message(figures, sizeof(figures), ASSAY_MSG_LAST_FIGURES, "seconds",
                   assay_num_f(2, (double)r->duration_ms / 1000.0).text, "bytes",
                   assay_num_bytes(received).text, NULL);
@@ -462,7 +437,7 @@ void assay_run_tail_lines(struct assay_run *r,
     count_lines(r, sum, l);
     gap_lines(r, sum, l);
     if (sum->n_culprits > 0)
-        culprit_block(r, sum, l);
+        assay_run_culprit_lines(r, sum, l);
     else if (!sum->has_verdict)
         assay_line_add(
             l, "", assay_run_sentence(r, sum, sentence, sizeof(sentence), &id));

@@ -26,6 +26,10 @@ void assay_run_head_lines(struct assay_run *r,
 void assay_run_tail_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           uint64_t received, struct assay_lines *l);
+/* run_culprit.c: the block of the first culprit. */
+void assay_run_culprit_lines(const struct assay_run *r,
+                             const struct assay_run_summary *sum,
+                             struct assay_lines *l);
 /* The sentence of the whole run and the id of its message. */
 const char *assay_run_sentence(const struct assay_run *r,
                                const struct assay_run_summary *sum, char *out,

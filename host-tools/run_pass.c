@@ -111,6 +111,26 @@ static int take_isolated(struct context *c, uint32_t layer, const void *data,
     return keep_result(c, layer, data, bytes);
 }
 
+/* The engine on the inputs of a compiled model's column, against what the
+ * column holds. */
+static void take_side(struct context *c, uint32_t layer, const void *data)
+{
+    struct assay_run *r = c->r;
+    unsigned side = c->pass->column - ASSAY_COL_SIM;
+    uint32_t t = r->s->layers[layer].output;
+    struct assay_column_facts *f = &r->sides[side].facts[layer];
+    struct assay_diff d;
+
+    assay_diff_tensor(&r->s->tensors[t], data,
+                      r->sides[side].observed.values[t], &r->layers[layer].tol,
+                      &d);
+    d.sample = r->sample;
+    f->rerun = true;
+    f->rerun_mismatch = d.mismatch;
+    f->rerun_outside = d.outside;
+    assay_diff_merge(&r->layers[layer].side[side].isolated, &d);
+}
+
 static int bad_size(struct context *c, uint32_t layer, size_t got,
                     size_t expected)
 {
@@ -133,6 +153,10 @@ static int take(struct context *c, uint32_t layer, const void *data,
         return take_reference(c, layer, data, bytes);
     if (c->pass->judge != NULL && !c->pass->judge[layer])
         return 0;
+    if (c->pass->column >= ASSAY_COL_SIM) {
+        take_side(c, layer, data);
+        return 0;
+    }
     if (ref == NULL) {
         /* Without a reference: as dirty as what went in. */
         r->now[layer].dirty = !assay_run_inputs_equal(r, layer);
@@ -211,12 +235,19 @@ static void on_begin(void *self, uint32_t layer)
     }
 }
 
+static const void *const *source_of(const struct assay_run *r,
+                                    const struct assay_pass *pass)
+{
+    return pass->source != NULL ? pass->source : (const void *const *)r->values;
+}
+
 /* Tensors that must come from outside: only those travel. */
 static size_t fill_given(const struct assay_run *r,
                          const struct assay_pass *pass, bool *seen,
                          struct assay_run_tensor *given)
 {
     const struct assay_slice *s = r->s;
+    const void *const *values = source_of(r, pass);
     size_t n = 0;
 
     if (!pass->isolated) { /* what this run computes itself */
@@ -232,12 +263,12 @@ static size_t fill_given(const struct assay_run *r,
             uint32_t t = l->inputs[j];
             size_t elements;
 
-            if (seen[t] || r->values[t] == NULL ||
+            if (seen[t] || values[t] == NULL ||
                 s->tensors[t].role == ASSAY_ROLE_CONSTANT)
                 continue;
             seen[t] = true;
             given[n].tensor = t;
-            given[n].data = r->values[t];
+            given[n].data = values[t];
             if (assay_tensor_count(&s->tensors[t], &elements, &given[n].bytes,
                                    NULL) == 0)
                 n++;
@@ -290,8 +321,9 @@ out:
     return rc;
 }
 
-/* Marks what must be computed to have tensor t; false: it cannot be. */
-static bool need(const struct assay_run *r, uint32_t layer, bool *mask)
+/* Marks what must be computed to have the layer; false: it cannot be. */
+static bool need(const struct assay_run *r, const void *const *values,
+                 uint32_t layer, bool *mask)
 {
     const struct assay_layer *l = &r->s->layers[layer];
 
@@ -304,43 +336,129 @@ static bool need(const struct assay_run *r, uint32_t layer, bool *mask)
         uint32_t t = l->inputs[j];
         int64_t p;
 
-        if (r->s->tensors[t].role == ASSAY_ROLE_CONSTANT ||
-            r->values[t] != NULL)
+        if (r->s->tensors[t].role == ASSAY_ROLE_CONSTANT || values[t] != NULL)
             continue;
         p = assay_run_producer(r, t);
         /* Producers come first in execution order: this ends. */
-        if (p < 0 || p >= (int64_t)layer || !need(r, (uint32_t)p, mask))
+        if (p < 0 || p >= (int64_t)layer || !need(r, values, (uint32_t)p, mask))
             return false;
     }
     return true;
 }
 
-static bool inputs_known(const struct assay_run *r, uint32_t layer)
+static bool inputs_known(const struct assay_run *r, const void *const *values,
+                         uint32_t layer)
 {
     const struct assay_layer *l = &r->s->layers[layer];
 
     for (uint32_t j = 0; j < l->n_inputs; j++) {
         if (r->s->tensors[l->inputs[j]].role != ASSAY_ROLE_CONSTANT &&
-            r->values[l->inputs[j]] == NULL)
+            values[l->inputs[j]] == NULL)
             return false;
     }
     return true;
 }
 
-static int run_segment(struct assay_run *r, struct assay_pass *pass,
-                       uint32_t layer, bool *mask, bool *judge)
+/* Would a layer of the pass compute what another one must be given? */
+static bool conflicts(const struct assay_run *r, const void *const *values,
+                      const bool *mask)
 {
+    for (uint32_t i = 0; i < r->s->n_layers; i++) {
+        const struct assay_layer *l = &r->s->layers[i];
+
+        for (uint32_t j = 0; j < l->n_inputs && mask[i]; j++) {
+            int64_t p = assay_run_producer(r, l->inputs[j]);
+
+            if (p >= 0 && mask[p] && values[l->inputs[j]] != NULL)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Which layers are to be run on given tensors; one byte a layer each. */
+struct segments {
+    bool *left;  /* wanted and not yet run */
+    bool *mask;  /* run in this pass */
+    bool *judge; /* and compared */
+    bool *trial;
+};
+
+/* As many segments as go together without one computing what another is to be
+ * given. false: none is left. */
+static bool next_pass(const struct assay_run *r, const void *const *values,
+                      struct segments *s)
+{
+    size_t n = r->s->n_layers;
+    bool any = false;
+
+    memset(s->mask, 0, n);
+    memset(s->judge, 0, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!s->left[i])
+            continue;
+        memcpy(s->trial, s->mask, n);
+        if (!need(r, values, i, s->trial)) {
+            s->left[i] = false; /* it cannot be had */
+            continue;
+        }
+        if (conflicts(r, values, s->trial))
+            continue;
+        memcpy(s->mask, s->trial, n);
+        s->left[i] = false;
+        s->judge[i] = true;
+        any = true;
+    }
+    return any;
+}
+
+static int run_segments(struct assay_run *r, struct assay_pass *pass,
+                        struct segments *s)
+{
+    const void *const *values = source_of(r, pass);
+    bool any = false;
     int rc = 0;
 
-    memset(mask, 0, r->s->n_layers * sizeof(*mask));
-    if (!need(r, layer, mask))
-        return 0;
-    judge[layer] = true;
+    for (uint32_t i = 0; i < r->s->n_layers; i++) {
+        s->mask[i] = s->left[i] && inputs_known(r, values, i);
+        s->left[i] = s->left[i] && !s->mask[i];
+        any = any || s->mask[i];
+    }
+    pass->isolated = true;
+    pass->layers = pass->judge = s->mask;
+    if (any)
+        rc = assay_run_pass(r, pass);
     pass->isolated = false;
-    pass->layers = mask;
-    pass->judge = judge;
-    rc = assay_run_pass(r, pass);
-    judge[layer] = false;
+    pass->judge = s->judge;
+    while (rc == 0 && next_pass(r, values, s))
+        rc = assay_run_pass(r, pass);
+    return rc;
+}
+
+static int run_on(struct assay_run *r, struct assay_pass *pass,
+                  const bool *wanted_layers)
+{
+    size_t n = (size_t)r->s->n_layers + 1;
+    struct segments s = {
+        .left = assay_calloc(n, 1),
+        .mask = assay_calloc(n, 1),
+        .judge = assay_calloc(n, 1),
+        .trial = assay_calloc(n, 1),
+    };
+    int rc;
+
+    if (s.left == NULL || s.mask == NULL || s.judge == NULL ||
+        s.trial == NULL) {
+        rc = assay_fail_message(&r->error, ASSAY_EMEMORY, ASSAY_MSG_MEMORY,
+                                NULL);
+    } else {
+        memcpy(s.left, wanted_layers, r->s->n_layers);
+        rc = run_segments(r, pass, &s);
+    }
+    assay_free(s.left);
+    assay_free(s.mask);
+    assay_free(s.judge);
+    assay_free(s.trial);
     return rc;
 }
 
@@ -348,38 +466,24 @@ int assay_run_on_reference(struct assay_run *r, struct assay_backend *backend,
                            enum assay_column column, uint32_t cpumask,
                            const bool *wanted_layers)
 {
-    size_t n = (size_t)r->s->n_layers + 1;
-    bool *plain = assay_calloc(n, 1), *mask = assay_calloc(n, 1);
-    bool *judge = assay_calloc(n, 1);
     struct assay_pass pass = {
         .backend = backend,
         .column = column,
-        .isolated = true,
         .cpumask = cpumask,
-        .layers = plain,
-        .judge = plain,
     };
-    bool any = false;
-    int rc = 0;
 
-    if (plain == NULL || mask == NULL || judge == NULL) {
-        rc = assay_fail_message(&r->error, ASSAY_EMEMORY, ASSAY_MSG_MEMORY,
-                                NULL);
-        goto out;
-    }
-    for (uint32_t i = 0; i < r->s->n_layers; i++) {
-        plain[i] = wanted_layers[i] && inputs_known(r, i);
-        any = any || plain[i];
-    }
-    if (any)
-        rc = assay_run_pass(r, &pass);
-    for (uint32_t i = 0; i < r->s->n_layers && rc == 0; i++) {
-        if (wanted_layers[i] && !plain[i])
-            rc = run_segment(r, &pass, i, mask, judge);
-    }
-out:
-    assay_free(plain);
-    assay_free(mask);
-    assay_free(judge);
-    return rc;
+    return run_on(r, &pass, wanted_layers);
+}
+
+int assay_run_on_side(struct assay_run *r, enum assay_case_side side,
+                      const bool *wanted_layers)
+{
+    struct assay_pass pass = {
+        .backend = r->board,
+        .column = assay_side_column(side),
+        .cpumask = r->o->cpumask,
+        .source = (const void *const *)r->sides[side].values,
+    };
+
+    return run_on(r, &pass, wanted_layers);
 }

@@ -21,11 +21,39 @@ struct output {
     char json_path[4096];
 };
 
+#define MAX_THROUGH 64
+
+/* Names of the layers that a row's columns were judged through. */
+struct through {
+    const char *names[ASSAY_SIDES][MAX_THROUGH];
+};
+
+static void fill_side(const struct assay_run *r, uint32_t i, unsigned side,
+                      struct assay_row_column *out, struct through *t)
+{
+    const struct assay_run_cell *c = &r->layers[i].side[side];
+    uint32_t layers[MAX_THROUGH], n;
+
+    out->status = c->judgement.status;
+    out->reason = c->judgement.reason;
+    out->culprit = c->judgement.culprit;
+    out->verdict = c->verdict;
+    out->isolated = c->isolated;
+    if (c->isolated.count == 0)
+        return;
+    n = assay_run_through(r, i, assay_side_column(side), layers, MAX_THROUGH);
+    out->n_through = n < MAX_THROUGH ? n : MAX_THROUGH;
+    out->through = t->names[side];
+    for (size_t j = 0; j < out->n_through; j++)
+        t->names[side][j] = r->s->layers[layers[j]].name;
+}
+
 static void fill_row(const struct assay_run *r, uint32_t i,
-                     struct assay_row *row)
+                     struct assay_row *row, struct through *through)
 {
     const struct assay_run_layer *k = &r->layers[i];
     const struct assay_layer *l = &r->s->layers[i];
+    struct assay_judgement worst = assay_run_row(r, i);
 
     memset(row, 0, sizeof(*row));
     row->index = i;
@@ -35,15 +63,19 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->kernel = k->kernel;
     row->source_index = l->source_index;
     row->tensor = &r->s->tensors[l->output];
-    row->status = k->judgement.status;
-    row->reason = k->judgement.reason;
+    row->status = worst.status;
+    row->reason = worst.reason;
     row->detail = k->detail;
     if (l->op == ASSAY_OP_SKIPPED && l->skip_reason != NULL)
         row->detail = l->skip_reason;
-    row->culprit = k->judgement.culprit;
+    row->culprit = worst.culprit;
     row->arith_overridden = l->arith_overridden;
     row->compared = k->n_compared > 0;
     row->verdict = k->verdict;
+    for (unsigned s = ASSAY_SIDES; s-- > 0 && !k->judgement.culprit;) {
+        if (k->side[s].judgement.culprit)
+            row->verdict = k->side[s].verdict;
+    }
     row->cumulative = k->cumulative;
     row->isolated = k->isolated;
     row->time_us = k->time_us;
@@ -52,13 +84,17 @@ static void fill_row(const struct assay_run *r, uint32_t i,
 
         row->columns[c].observed = k->column_seen[c];
         row->columns[c].diff = *d;
-        if (c == ASSAY_COL_CPU)
+        if (c >= ASSAY_COL_SIM) {
+            fill_side(r, i, c - ASSAY_COL_SIM, &row->columns[c], through);
+        } else if (c == ASSAY_COL_CPU) {
             row->columns[c].status = k->judgement.status;
-        else if (d->outside > 0)
+            row->columns[c].isolated = k->isolated;
+        } else if (d->outside > 0) {
             row->columns[c].status = ASSAY_ROW_DIVERGED;
-        else
+        } else {
             row->columns[c].status =
                 d->mismatch > 0 ? ASSAY_ROW_WITHIN : ASSAY_ROW_EXACT;
+        }
     }
 }
 
@@ -126,8 +162,9 @@ static int write_report(struct assay_run *r, const struct output *out,
         qsort(order, r->s->n_layers, sizeof(*order), by_key);
         for (uint32_t i = 0; i < r->s->n_layers; i++) {
             struct assay_row row;
+            struct through through;
 
-            fill_row(r, order[i].index, &row);
+            fill_row(r, order[i].index, &row, &through);
             if (w->row(report, &row) < 0)
                 break; /* close tells it */
         }
@@ -139,6 +176,18 @@ static int write_report(struct assay_run *r, const struct output *out,
                 assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
                               err.text, NULL));
     return rc;
+}
+
+/* Columns of the compiled model that have files; bit a column. */
+static uint32_t columns_of(const struct assay_run *r)
+{
+    uint32_t out = 0;
+
+    for (unsigned s = 0; s < ASSAY_SIDES; s++) {
+        if (r->p.c.columns[s].from != NULL)
+            out |= 1u << assay_side_column(s);
+    }
+    return out;
 }
 
 static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
@@ -168,6 +217,7 @@ static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
         .mode = modes[r->o->mode],
         .argv = (const char *const *)argv,
         .argc = (size_t)argc,
+        .columns = columns_of(r),
         .exit_code = sum->exit_code,
         .lines = out->head_lines.v,
         .n_lines = out->head_lines.n,
@@ -200,16 +250,19 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         .n_lines = out->tail_lines.n,
     };
     f->verdict_id = assay_message_name(id);
-    memcpy(f->status, sum->status, sizeof(f->status));
-    for (uint32_t i = 0; i < r->s->n_layers; i++) {
-        if (!r->layers[i].selected || !r->layers[i].judgement.culprit ||
-            out->culprits == NULL)
-            continue;
+    memcpy(f->status, sum->row_status, sizeof(f->status));
+    memcpy(f->column_status[ASSAY_COL_CPU], sum->status, sizeof(sum->status));
+    for (unsigned s = 0; s < ASSAY_SIDES; s++)
+        memcpy(f->column_status[assay_side_column(s)], sum->side_status[s],
+               sizeof(sum->side_status[s]));
+    for (uint32_t i = 0; i < r->n_culprits && out->culprits != NULL; i++) {
+        const struct assay_run_culprit *c = &r->culprits[i];
+
         out->culprits[f->n_culprits++] = (struct assay_report_culprit){
-            .index = i,
-            .name = r->s->layers[i].name,
-            .column = ASSAY_COL_CPU,
-            .verdict = r->layers[i].verdict,
+            .index = c->layer,
+            .name = r->s->layers[c->layer].name,
+            .column = c->column,
+            .verdict = c->verdict,
         };
     }
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {

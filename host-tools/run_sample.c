@@ -35,6 +35,7 @@ static void close_sample(struct assay_run *r)
             assay_free(r->now[i].result[c]);
     }
     memset(r->now, 0, r->s->n_layers * sizeof(*r->now));
+    assay_run_sides_forget(r);
     assay_sample_close(&r->inputs);
     assay_sample_close(&r->golden);
     memset(&r->inputs, 0, sizeof(r->inputs));
@@ -330,7 +331,9 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     stopped = r->stopped; /* it must not end the columns' passes */
     r->stopped = false;
     rc = run_columns(r, j, mask);
-    r->stopped = stopped;
+    if (rc == 0 && !stopped && r->interrupted == 0)
+        rc = assay_run_sides_judge(r);
+    r->stopped = r->stopped || stopped;
     return rc;
 }
 
@@ -348,6 +351,8 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
         goto out;
     }
     rc = open_sample(r, err);
+    if (rc == 0)
+        rc = assay_run_sides_read(r, sample, err);
     if (rc == 0 && r->o->save_outputs)
         rc = assay_run_save_open(r, err);
     if (rc == 0) {

@@ -22,11 +22,13 @@ static bool proved(const struct assay_run *r, uint32_t layer)
                                  r->s->tensors[l->output].dtype);
 }
 
-static enum assay_verdict judge_culprit(const struct assay_run *r,
-                                        uint32_t layer)
+/* What is known at a culprit of the cpu column. */
+static struct assay_evidence cpu_evidence(const struct assay_run *r,
+                                          uint32_t layer)
 {
     const struct assay_run_layer *k = &r->layers[layer];
-    struct assay_evidence e = {
+
+    return (struct assay_evidence){
         .culprit = true,
         .host_ref = relation(k->column_seen[ASSAY_COL_HOST],
                              &k->column[ASSAY_COL_HOST]),
@@ -39,8 +41,48 @@ static enum assay_verdict judge_culprit(const struct assay_run *r,
         .arithmetic_overridden = r->s->layers[layer].arith_overridden,
         .numerics_proved = proved(r, layer),
     };
+}
 
-    return assay_verdict(&e);
+/* sim (bpu) in the layers from the last ones that `of` has observed. */
+static struct assay_column_state state_of(const struct assay_run *r,
+                                          uint32_t layer, unsigned side,
+                                          enum assay_column of)
+{
+    const struct assay_run_layer *k = &r->layers[layer];
+    enum assay_column column = assay_side_column(side);
+    struct assay_column_state s = {
+        .observed = k->column_seen[column],
+        .differs = k->column[column].outside > 0,
+        .culprit = k->side[side].judgement.culprit,
+    };
+    uint32_t through[64];
+    uint32_t n = assay_run_through(r, layer, of, through, 64);
+
+    for (uint32_t i = 0; i < n && i < 64; i++) {
+        if (r->layers[through[i]].side[side].judgement.culprit)
+            s.culprit = true;
+    }
+    return s;
+}
+
+static struct assay_evidence side_evidence(const struct assay_run *r,
+                                           uint32_t layer, unsigned side)
+{
+    const struct assay_run_layer *k = &r->layers[layer];
+    enum assay_column column = assay_side_column(side);
+    struct assay_evidence e = cpu_evidence(r, layer);
+    struct assay_column_state sim = state_of(r, layer, ASSAY_CASE_SIM, column);
+    struct assay_column_state bpu = state_of(r, layer, ASSAY_CASE_BPU, column);
+
+    e.cpu_ref = ASSAY_REL_UNKNOWN;
+    if (k->judgement.culprit)
+        e.cpu_ref = ASSAY_REL_DIFFERS;
+    else if (k->n_compared > 0)
+        e.cpu_ref = ASSAY_REL_EQUAL;
+    e.input_differs = k->side[side].input_differs;
+    assay_column_relations(&e, side == ASSAY_CASE_BPU, &sim, &bpu,
+                           k->sim_bpu == ASSAY_REL_EQUAL);
+    return e;
 }
 
 bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer)
@@ -59,11 +101,14 @@ static void count_layer(struct assay_run *r, uint32_t i,
     bool skipped = l->op == ASSAY_OP_SKIPPED;
 
     sum->status[k->judgement.status]++;
+    sum->row_status[assay_run_row(r, i).status]++;
     sum->received += k->n_received > 0 || k->column_seen[ASSAY_COL_CPU];
     if (!k->selected) {
         sum->not_selected++;
         return;
     }
+    for (unsigned c = 0; c < ASSAY_SIDES; c++)
+        sum->side_status[c][k->side[c].judgement.status]++;
     sum->skipped += skipped;
     sum->partly += assay_run_partly_golden(r, i) &&
                    (k->judgement.status == ASSAY_ROW_EXACT ||
@@ -101,29 +146,74 @@ static void count_layer(struct assay_run *r, uint32_t i,
     }
 }
 
+static void add_culprit(struct assay_run *r, uint32_t layer,
+                        enum assay_column column,
+                        const struct assay_evidence *e,
+                        struct assay_run_summary *sum)
+{
+    struct assay_run_culprit *c = &r->culprits[r->n_culprits++];
+    int code;
+
+    c->layer = layer;
+    c->column = column;
+    c->verdict = assay_verdict(e);
+    code = assay_exit_combine(sum->exit_code, assay_verdict_exit(c->verdict));
+    /* The first of those with the code that decides. */
+    if (r->n_culprits == 1 ||
+        (code != sum->exit_code && code == assay_verdict_exit(c->verdict))) {
+        sum->first_culprit = layer;
+        sum->first_column = column;
+        sum->verdict = c->verdict;
+        sum->evidence = *e;
+        sum->has_verdict = true;
+    }
+    sum->exit_code = code;
+    sum->n_culprits = r->n_culprits;
+}
+
 static void find_culprits(struct assay_run *r, struct assay_run_summary *sum)
 {
+    r->n_culprits = 0;
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         struct assay_run_layer *k = &r->layers[i];
+        struct assay_evidence e;
 
-        if (!k->selected || !k->judgement.culprit)
-            continue;
-        k->verdict = judge_culprit(r, i);
-        sum->n_culprits++;
-        sum->exit_code =
-            assay_exit_combine(sum->exit_code, assay_verdict_exit(k->verdict));
-    }
-    for (uint32_t i = 0; i < r->s->n_layers && sum->n_culprits > 0; i++) {
-        const struct assay_run_layer *k = &r->layers[i];
-
-        if (k->selected && k->judgement.culprit &&
-            assay_verdict_exit(k->verdict) == sum->exit_code) {
-            sum->first_culprit = i;
-            sum->verdict = k->verdict;
-            sum->has_verdict = true;
-            break;
+        if (k->selected && k->judgement.culprit) {
+            e = cpu_evidence(r, i);
+            add_culprit(r, i, ASSAY_COL_CPU, &e, sum);
+            k->verdict = r->culprits[r->n_culprits - 1].verdict;
+        }
+        for (unsigned s = 0; s < ASSAY_SIDES; s++) {
+            if (!k->selected || !k->side[s].judgement.culprit)
+                continue;
+            e = side_evidence(r, i, s);
+            add_culprit(r, i, assay_side_column(s), &e, sum);
+            k->side[s].verdict = r->culprits[r->n_culprits - 1].verdict;
         }
     }
+}
+
+struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer)
+{
+    const struct assay_run_layer *k = &r->layers[layer];
+    struct assay_judgement j = k->judgement;
+
+    for (unsigned s = 0; s < ASSAY_SIDES; s++)
+        assay_judgement_merge(&j, &k->side[s].judgement);
+    return j;
+}
+
+/* A column that is asked for must be there in every sample. */
+static uint32_t missing_columns(const struct assay_run *r,
+                                const struct assay_run_summary *sum)
+{
+    uint32_t missing = r->o->require & ~sum->observed;
+
+    for (unsigned s = 0; s < ASSAY_SIDES; s++) {
+        if (r->sides[s].n_samples < r->n_golden + r->n_host)
+            missing |= r->o->require & (1u << assay_side_column(s));
+    }
+    return missing;
 }
 
 static void find_gaps(struct assay_run *r, struct assay_run_summary *sum)
@@ -136,7 +226,7 @@ static void find_gaps(struct assay_run *r, struct assay_run_summary *sum)
                 sum->observed |= 1u << c;
         }
     }
-    sum->missing_columns = r->o->require & ~sum->observed;
+    sum->missing_columns = missing_columns(r, sum);
     if (sum->expected > 0)
         percent = 100.0 * sum->compared / sum->expected;
     sum->low_coverage = percent < r->o->min_coverage;

@@ -25,6 +25,7 @@ static const char *const reason_names[ASSAY_WHY_COUNT] = {
     [ASSAY_WHY_NOT_SELECTED] = "not selected",
     [ASSAY_WHY_NOT_REACHED] = "not reached",
     [ASSAY_WHY_OP] = "operator not run",
+    [ASSAY_WHY_AS_ENGINE] = "equals the engine, not the reference",
     [ASSAY_WHY_ERROR] = "error",
 };
 

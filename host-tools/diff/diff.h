@@ -23,6 +23,15 @@ struct assay_tolerance {
     int64_t max_lsb;   /* integer tensors; default 0 */
 };
 
+/* Edges of an image, in the order of pads: t, l, b, r. */
+enum {
+    ASSAY_EDGE_TOP = 1,
+    ASSAY_EDGE_LEFT = 2,
+    ASSAY_EDGE_BOTTOM = 4,
+    ASSAY_EDGE_RIGHT = 8,
+    ASSAY_EDGE_SETS = 16,
+};
+
 /*
  * Integers compare as integers, floats as floats. A float's mismatch is one of
  * bits (nothing is called exact unless the bits are equal); two NaN, and +0
@@ -42,6 +51,9 @@ struct assay_diff {
     uint64_t lsb_hist[ASSAY_LSB_HIST]; /* integers */
     /* Box around the mismatches, stored axes, both ends included. */
     int64_t box_lo[ASSAY_MAX_RANK], box_hi[ASSAY_MAX_RANK];
+    /* For a set of edges: how far from the nearest of them the mismatch is
+     * that is farthest. Of tensors with axes H and W; [0] is not used. */
+    int64_t edge_depth[ASSAY_EDGE_SETS];
     uint32_t sample; /* of first[]; set by the caller */
     size_t n_first;
     struct {
@@ -58,6 +70,12 @@ void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
  * cosine and SQNR are those of the worst sample, first[] is the earliest.
  * A zeroed `out` (count 0) is empty. */
 void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d);
+
+/* The edges along which all mismatches lie (at least two), in a ring that is
+ * *width rows and columns wide: the smallest such area, at most two thirds of
+ * the image. 0: there is none. */
+unsigned assay_diff_edges(const struct assay_tensor *t,
+                          const struct assay_diff *d, int64_t *width);
 
 /* Evidence columns, design 1. */
 enum assay_column {
@@ -94,6 +112,7 @@ enum assay_row_reason {
     ASSAY_WHY_NOT_SELECTED,
     ASSAY_WHY_NOT_REACHED, /* the run ended before */
     ASSAY_WHY_OP,          /* operator is not known: see detail */
+    ASSAY_WHY_AS_ENGINE,   /* sim, bpu: what the engine computes as well */
     ASSAY_WHY_ERROR,       /* see detail */
     ASSAY_WHY_COUNT,
 };
@@ -121,6 +140,34 @@ struct assay_judgement assay_judge_layer(const struct assay_layer_facts *f);
 /* out becomes the worse of both; NOT_OBSERVED gives way to anything. */
 void assay_judgement_merge(struct assay_judgement *out,
                            const struct assay_judgement *j);
+
+/* What is known of one layer of the compiled model in one sample. Its inputs
+ * are those of its own column: observed, or recomputed from the last tensors
+ * that were. */
+struct assay_column_facts {
+    bool observed;
+    bool has_reference;
+    bool inputs_equal;          /* the column's inputs equal the reference's */
+    uint64_t mismatch, outside; /* against the reference */
+    bool rerun; /* the engine ran it on the column's own inputs */
+    uint64_t rerun_mismatch, rerun_outside; /* against that */
+};
+/* Is a re-run needed to judge? */
+bool assay_column_wants_rerun(const struct assay_column_facts *f);
+struct assay_judgement assay_judge_column(const struct assay_column_facts *f);
+
+/* sim and bpu at the layer of a culprit, over all samples. */
+struct assay_column_state {
+    bool observed;
+    bool differs; /* from the reference */
+    bool culprit; /* here, or in a layer that the other is judged through */
+};
+struct assay_evidence;
+/* Fills sim_ref, bpu_ref and sim_bpu for a culprit of sim or (of_bpu) bpu;
+ * `same`: both columns hold the same data there. */
+void assay_column_relations(struct assay_evidence *e, bool of_bpu,
+                            const struct assay_column_state *sim,
+                            const struct assay_column_state *bpu, bool same);
 
 /*
  * Does the reference compute this layer in float, so that +-1 is its own
@@ -183,7 +230,15 @@ int assay_exit_combine(int a, int b);
 struct assay_row_column {
     bool observed;
     enum assay_row_status status;
-    struct assay_diff diff; /* against the reference */
+    enum assay_row_reason reason;
+    bool culprit;
+    enum assay_verdict verdict; /* of a culprit */
+    struct assay_diff diff;     /* against the reference */
+    /* sim, bpu: against the engine on the column's own inputs; count 0: was
+     * not needed, or could not be had. */
+    struct assay_diff isolated;
+    const char *const *through; /* layers it was judged through, by name */
+    size_t n_through;
 };
 
 /* One layer of a report: all that any format prints. */

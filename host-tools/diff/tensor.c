@@ -73,20 +73,51 @@ static void quant_at(const struct assay_tensor *t, size_t index, double *scale,
     *zero = (double)t->quant.zero_point[c];
 }
 
+/* How far the mismatch at `at` lies from the nearest edge of each set. */
+static void note_edges(const struct assay_tensor *t, struct assay_diff *d,
+                       const int64_t *at)
+{
+    const char *h = strchr(t->axes, 'H'), *w = strchr(t->axes, 'W');
+    int64_t far[4]; /* t, l, b, r */
+    ptrdiff_t y, x;
+
+    if (h == NULL || w == NULL)
+        return;
+    y = h - t->axes;
+    x = w - t->axes;
+    if (y >= (ptrdiff_t)t->rank || x >= (ptrdiff_t)t->rank)
+        return;
+    far[0] = at[y];
+    far[1] = at[x];
+    far[2] = t->dims[y] - 1 - at[y];
+    far[3] = t->dims[x] - 1 - at[x];
+    for (unsigned set = 1; set < ASSAY_EDGE_SETS; set++) {
+        int64_t near = INT64_MAX;
+
+        for (unsigned e = 0; e < 4; e++) {
+            if ((set & (1u << e)) != 0 && far[e] < near)
+                near = far[e];
+        }
+        if (near > d->edge_depth[set])
+            d->edge_depth[set] = near;
+    }
+}
+
 static void note_mismatch(const struct assay_tensor *t, struct assay_diff *d,
                           size_t index, double ref, double got)
 {
+    int64_t at[ASSAY_MAX_RANK] = {0};
     size_t rest = index;
 
     for (uint32_t a = t->rank; a-- > 0;) {
-        int64_t at = (int64_t)(rest % (size_t)t->dims[a]);
-
+        at[a] = (int64_t)(rest % (size_t)t->dims[a]);
         rest /= (size_t)t->dims[a];
-        if (d->mismatch == 0 || at < d->box_lo[a])
-            d->box_lo[a] = at;
-        if (d->mismatch == 0 || at > d->box_hi[a])
-            d->box_hi[a] = at;
+        if (d->mismatch == 0 || at[a] < d->box_lo[a])
+            d->box_lo[a] = at[a];
+        if (d->mismatch == 0 || at[a] > d->box_hi[a])
+            d->box_hi[a] = at[a];
     }
+    note_edges(t, d, at);
     d->mismatch++;
     if (got > ref)
         d->higher++;
@@ -247,6 +278,10 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
             out->box_lo[a] = d->box_lo[a];
         if (out->mismatch == 0 || d->box_hi[a] > out->box_hi[a])
             out->box_hi[a] = d->box_hi[a];
+    }
+    for (unsigned e = 1; e < ASSAY_EDGE_SETS; e++) {
+        if (d->edge_depth[e] > out->edge_depth[e])
+            out->edge_depth[e] = d->edge_depth[e];
     }
     if (out->n_first == 0) {
         memcpy(out->first, d->first, sizeof(out->first));

@@ -150,7 +150,9 @@ void assay_case_close(struct assay_case *c)
     assay_free(c->inputs);
     assay_free(c->goldens);
     assay_free(c->input_rows);
+    assay_case_columns_close(c);
     assay_free(c->name);
+    assay_free(c->folder);
     assay_free(c->model_path);
     memset(c, 0, sizeof(*c));
 }
@@ -317,6 +319,8 @@ int assay_case_open(struct assay_case *out, const char *folder,
                           "%s: not a case folder (or use -m, -i and -r)",
                           folder);
     rc = name_case(&c, folder, err);
+    if (!rc && !(c.folder = text_copy(folder)))
+        rc = no_memory(err, folder);
     if (!rc)
         rc = find_model(&c, folder, err);
     if (!rc)

@@ -12,8 +12,22 @@
 
 #define ASSAY_CASE_WHOLE SIZE_MAX
 
+/* What the compiled model gave: in the vendor's simulator, on the board. */
+enum assay_case_side {
+    ASSAY_CASE_SIM = 0,
+    ASSAY_CASE_BPU = 1,
+    ASSAY_CASE_SIDES = 2,
+};
+struct assay_case_column {
+    char **paths; /* n_samples: an npz, or a folder of the simulator's texts; */
+                  /* NULL entries: none for that sample */
+    char *from;   /* for reports: "sim/" or the option's path */
+    size_t n_have; /* samples with one; 0: the column is not there */
+};
+
 struct assay_case {
-    char *name; /* folder or model name */
+    char *name;   /* folder or model name */
+    char *folder; /* NULL when made from files */
     char *model_path;
     size_t n_samples;
     char **inputs;  /* n_samples paths */
@@ -26,6 +40,10 @@ struct assay_case {
     char engine[64], engine_version[64], machine[32];
     bool fma;     /* cpu_features has "fma" */
     char opt[16]; /* "none", "basic", "all", "" */
+    struct assay_case_column columns[ASSAY_CASE_SIDES];
+    char *hybrid;      /* the vendor's model that maps features, or NULL */
+    uint64_t told[64]; /* names that a note has told of; observed.c */
+    size_t n_told;
 };
 
 int assay_case_open(struct assay_case *out, const char *folder,
@@ -39,7 +57,16 @@ int assay_case_from_files(struct assay_case *out, const char *model,
                           const char *reference,
                           const struct assay_model_note *note,
                           struct assay_err *err) ASSAY_MUST_CHECK;
-void assay_case_close(struct assay_case *c); /* NULL safe */
+/* Finds the compiled model's columns: paths[side] (an option's) or the
+ * folders sim/ and bpu/ of the case; `hybrid`: an option's or hybrid.onnx of
+ * the case. NULL: not given. Once, after open. */
+int assay_case_find_columns(struct assay_case *c,
+                            const char *const paths[ASSAY_CASE_SIDES],
+                            const char *hybrid,
+                            const struct assay_model_note *note,
+                            struct assay_err *err) ASSAY_MUST_CHECK;
+void assay_case_columns_close(struct assay_case *c); /* by assay_case_close */
+void assay_case_close(struct assay_case *c);         /* NULL safe */
 
 /* Default numerics name for the goldens: "onnxruntime-x86", ... */
 const char *assay_case_numerics(const struct assay_case *c);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tensors of one sample, in the slice's stored order. */
+#include "host-tools/model/sample.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "host-tools/model/case.h"
 #include "host-tools/model/case_meta.h"
 
 void assay_sample_close(struct assay_sample *s)
@@ -27,8 +28,8 @@ static int read_file(struct assay_npz *z, const char *path,
     return assay_npz_read(z, path, note, err);
 }
 
-static void shape_text(char *out, size_t cap, uint32_t rank,
-                       const int64_t *dims)
+void assay_sample_shape(char *out, size_t cap, uint32_t rank,
+                        const int64_t *dims)
 {
     size_t at = 0;
 
@@ -40,25 +41,27 @@ static void shape_text(char *out, size_t cap, uint32_t rank,
         snprintf(out, cap, "scalar");
 }
 
-/* dst in stored order from src in the source's order. */
-static void permute(const struct assay_tensor *t, const uint8_t *src,
-                    uint8_t *dst, size_t count)
+void assay_sample_permute(const struct assay_tensor *t,
+                          const uint8_t perm[ASSAY_MAX_RANK], size_t unit,
+                          const uint8_t *src, uint8_t *dst, size_t count)
 {
-    size_t unit = assay_dtype_bytes(t->dtype), s = 1;
+    size_t s = 1;
     size_t stride[ASSAY_MAX_RANK] = {0};
     int64_t source[ASSAY_MAX_RANK], at[ASSAY_MAX_RANK] = {0};
     bool same = true;
 
     for (uint32_t i = 0; i < t->rank; i++)
-        same &= t->perm[i] == i;
+        same &= perm[i] == i;
     if (same) {
         memcpy(dst, src, count * unit);
         return;
     }
-    assay_tensor_source_dims(t, source);
+    memset(source, 0, sizeof(source));
+    for (uint32_t i = 0; i < t->rank; i++)
+        source[perm[i]] = t->dims[i];
     for (uint32_t d = t->rank; d-- > 0;) {
         for (uint32_t i = 0; i < t->rank; i++)
-            if (t->perm[i] == d)
+            if (perm[i] == d)
                 stride[i] = s;
         s *= (size_t)source[d];
     }
@@ -128,8 +131,8 @@ static int take(struct assay_sample *s, const struct assay_slice *slice,
     from = find_bytes(a, t, row, bytes);
     if (!from) {
         assay_tensor_source_dims(t, dims);
-        shape_text(want, sizeof(want), t->rank, dims);
-        shape_text(found, sizeof(found), a->rank, a->dims);
+        assay_sample_shape(want, sizeof(want), t->rank, dims);
+        assay_sample_shape(found, sizeof(found), a->rank, a->dims);
         return assay_fail(err, ASSAY_EMISMATCH,
                           "%s: array '%s' is %s, but the model's tensor is %s",
                           file, a->name, found, want);
@@ -140,13 +143,14 @@ static int take(struct assay_sample *s, const struct assay_slice *slice,
     if (!s->values[index])
         return assay_fail(err, ASSAY_EMEMORY, "%s: no memory for %zu bytes",
                           file, bytes);
-    permute(t, from, s->values[index], count);
+    assay_sample_permute(t, t->perm, assay_dtype_bytes(t->dtype), from,
+                         s->values[index], count);
     s->n_found++;
     return 0;
 }
 
-static int new_sample(struct assay_sample *s, const struct assay_slice *slice,
-                      struct assay_err *err)
+int assay_sample_new(struct assay_sample *s, const struct assay_slice *slice,
+                     struct assay_err *err)
 {
     memset(s, 0, sizeof(*s));
     s->values = assay_calloc(slice->n_tensors ? slice->n_tensors : 1,
@@ -193,7 +197,7 @@ int assay_case_inputs(struct assay_sample *out, const struct assay_case *c,
     if (!rc)
         rc = read_file(&z, c->inputs[sample], note, err);
     if (!rc)
-        rc = new_sample(&s, slice, err);
+        rc = assay_sample_new(&s, slice, err);
     for (uint32_t t = 0; !rc && t < slice->n_tensors; t++) {
         const struct assay_array *a;
 
@@ -286,7 +290,7 @@ int assay_case_golden(struct assay_sample *out, const struct assay_case *c,
     int rc = check_sample(c, sample, err);
 
     if (!rc)
-        rc = new_sample(&s, slice, err);
+        rc = assay_sample_new(&s, slice, err);
     if (!rc && c->goldens[sample])
         rc = read_file(&z, c->goldens[sample], note, err);
     if (!rc && c->goldens[sample])

@@ -14,7 +14,8 @@
 struct assay_report {
     const struct assay_report_options *o;
     json_t *root, *layers;
-    bool failed; /* out of memory while building */
+    uint32_t columns; /* of the compiled model */
+    bool failed;      /* out of memory while building */
 };
 
 /* Not valid UTF-8 (hostile names): bytes above 127 become '?'. */
@@ -119,6 +120,7 @@ static int json_open(struct assay_report **out,
         return assay_fail(err, ASSAY_EMEMORY, "%s",
                           assay_status_sentence(ASSAY_EMEMORY));
     }
+    r->columns = h->columns;
     put_head(r, h);
     *out = r;
     return 0;
@@ -205,6 +207,18 @@ static json_t *diff_or_null(struct assay_report *r,
     return o;
 }
 
+/* What only a column of the compiled model has. */
+static void put_compiled(struct assay_report *r, json_t *o,
+                         const struct assay_tensor *t,
+                         const struct assay_row_column *k)
+{
+    set(r, o, "reason", text(assay_row_reason_name(k->reason)));
+    set(r, o, "isolated", diff_or_null(r, t, &k->isolated));
+    set(r, o, "judged_through", texts(r, k->through, k->n_through));
+    if (k->culprit)
+        set(r, o, "verdict", text(assay_verdict_name(k->verdict)));
+}
+
 static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
 {
     json_t *columns = json_object();
@@ -221,6 +235,8 @@ static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
         set(r, o, "max_lsb", json_integer(k->diff.max_lsb));
         set(r, o, "first", firsts(r, row->tensor, &k->diff));
         set(r, o, "status", text(assay_row_status_name(k->status)));
+        if (c >= ASSAY_COL_SIM)
+            put_compiled(r, o, row->tensor, k);
         set(r, columns, assay_column_name((enum assay_column)c), o);
     }
     return columns;
@@ -321,6 +337,27 @@ static void put_culprits(struct assay_report *r,
     set(r, r->root, "culprits", a);
 }
 
+/* How many rows of each status every column has. */
+static void put_column_counts(struct assay_report *r,
+                              const struct assay_report_foot *f)
+{
+    json_t *all = json_object();
+
+    for (unsigned c = ASSAY_COL_CPU; c < ASSAY_COL_COUNT; c++) {
+        json_t *o = json_object();
+
+        if (c != ASSAY_COL_CPU && (r->columns & (1u << c)) == 0) {
+            json_decref(o);
+            continue;
+        }
+        for (unsigned s = 0; s <= ASSAY_ROW_DIVERGED; s++)
+            set(r, o, assay_row_status_name((enum assay_row_status)s),
+                integer(f->column_status[c][s]));
+        set(r, all, assay_column_name((enum assay_column)c), o);
+    }
+    set(r, r->root, "column_counts", all);
+}
+
 static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
 {
     json_t *o = json_object();
@@ -335,6 +372,7 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
         set(r, o, assay_row_status_name((enum assay_row_status)s),
             integer(f->status[s]));
     set(r, r->root, "counts", o);
+    put_column_counts(r, f);
     if (json_object_set(r->root, "layers", r->layers) != 0)
         r->failed = true;
     set(r, r->root, "hypotheses", json_array());

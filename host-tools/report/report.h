@@ -26,6 +26,7 @@ struct assay_report_head {
     const char *mode;
     const char *const *argv;
     size_t argc;
+    uint32_t columns;         /* of the compiled model: bit a column */
     int exit_code;            /* a table of a green run is not printed */
     const char *const *lines; /* of text formats, without "# " */
     size_t n_lines;
@@ -42,6 +43,8 @@ struct assay_report_culprit {
 struct assay_report_foot {
     uint32_t expected, received, compared, skipped;
     uint32_t status[ASSAY_ROW_DIVERGED + 1]; /* rows of each status */
+    /* The same of cpu, sim and bpu alone. */
+    uint32_t column_status[ASSAY_COL_COUNT][ASSAY_ROW_DIVERGED + 1];
     bool has_verdict;
     enum assay_verdict verdict;
     const char *verdict_id, *sentence; /* "" none */

@@ -15,6 +15,9 @@ enum field {
     F_OP,
     F_NAME,
     F_SHAPE,
+    F_CPU,
+    F_SIM,
+    F_BPU,
     F_MISM,
     F_MAX,
     F_BIAS,
@@ -22,44 +25,68 @@ enum field {
     F_COS,
     F_SQNR,
     F_ISOLATED,
+    F_CAUSE,
     F_STATUS,
     F_COUNT,
 };
 
+/* Widths without columns of the compiled model, and with one; 0: the field is
+ * not printed (the last one of a line takes what it needs). With both, names
+ * give way. */
 static const struct {
     const char *title;
-    int width;
+    int width, compiled, both;
     bool right, cut;
 } fields[F_COUNT] = {
-    [F_INDEX] = {"idx", 3, true, false},
-    [F_OP] = {"op", 11, false, true},
-    [F_NAME] = {"name", 18, false, true},
-    [F_SHAPE] = {"shape", 12, false, true},
-    [F_MISM] = {"mism", 12, true, false},
-    [F_MAX] = {"max", 5, true, false},
-    [F_BIAS] = {"bias", 5, true, false},
-    [F_FIRST] = {"first", 13, false, true},
-    [F_COS] = {"cos", 6, true, false},
-    [F_SQNR] = {"sqnr", 5, true, false},
-    [F_ISOLATED] = {"isolated", 8, true, false},
-    [F_STATUS] = {"status", 0, false, false},
+    [F_INDEX] = {"idx", 3, 3, 3, true, false},
+    [F_OP] = {"op", 11, 16, 16, false, true},
+    [F_NAME] = {"name", 18, 18, 15, false, true},
+    [F_SHAPE] = {"shape", 12, 11, 10, false, true},
+    [F_CPU] = {"cpu", 0, 9, 9, false, false},
+    [F_SIM] = {"sim", 0, 9, 9, false, false},
+    [F_BPU] = {"bpu", 0, 9, 9, false, false},
+    [F_MISM] = {"mism", 12, 12, 11, true, false},
+    [F_MAX] = {"max", 5, 5, 5, true, false},
+    [F_BIAS] = {"bias", 5, 0, 0, true, false},
+    [F_FIRST] = {"first", 13, 12, 11, false, true},
+    [F_COS] = {"cos", 6, 0, 0, true, false},
+    [F_SQNR] = {"sqnr", 5, 0, 0, true, false},
+    [F_ISOLATED] = {"isolated", 8, 8, 8, true, false},
+    [F_CAUSE] = {"cause", 0, 5, 3, false, false},
+    [F_STATUS] = {"status", -1, 0, 0, false, false},
 };
 
 struct assay_report {
     const struct assay_report_options *o;
     FILE *f;
     bool rows, titled;
+    uint32_t columns; /* of the compiled model: bit a column */
     uint32_t printed, left;
 };
 
-static void put_field(char *line, size_t cap, size_t *goal, enum field k,
-                      const char *text, bool wide)
+/* 0: the field is not in this report's table. */
+static int width_of(const struct assay_report *r, enum field k)
+{
+    const uint32_t sim = 1u << ASSAY_COL_SIM, bpu = 1u << ASSAY_COL_BPU;
+
+    if (r->columns == 0)
+        return fields[k].width;
+    if ((k == F_SIM && (r->columns & sim) == 0) ||
+        (k == F_BPU && (r->columns & bpu) == 0))
+        return 0;
+    return r->columns == (sim | bpu) ? fields[k].both : fields[k].compiled;
+}
+
+static void put_field(const struct assay_report *r, char *line, size_t cap,
+                      size_t *goal, enum field k, const char *text)
 {
     char cut[32];
-    size_t at = strlen(line), n = strlen(text);
-    size_t width = (size_t)fields[k].width, pad = 0;
+    size_t at = strlen(line), n = strlen(text), pad = 0;
+    bool last = width_of(r, k) < 0 || k == F_CAUSE;
+    size_t width = width_of(r, k) < 0 ? 0 : (size_t)width_of(r, k);
 
-    if (!wide && fields[k].cut && n > width) { /* a name's end tells more */
+    if (!r->o->wide && fields[k].cut &&
+        n > width) { /* a name's end tells more */
         if (k == F_NAME)
             snprintf(cut, sizeof(cut), "..%s", text + n - (width - 2));
         else
@@ -73,7 +100,7 @@ static void put_field(char *line, size_t cap, size_t *goal, enum field k,
         pad = *goal - at - 1 - n;
     if (fields[k].right)
         snprintf(line + at, cap - at, " %*s%s", (int)pad, "", text);
-    else if (k == F_STATUS)
+    else if (last)
         snprintf(line + at, cap - at, " %s", text);
     else
         snprintf(line + at, cap - at, " %s%*s", text, (int)pad, "");
@@ -84,9 +111,10 @@ static void put_line(struct assay_report *r, const char *const *texts, bool red)
     char line[1024] = "";
     size_t goal = 0;
 
-    for (unsigned k = 0; k < F_COUNT; k++)
-        put_field(line, sizeof(line), &goal, (enum field)k, texts[k],
-                  r->o->wide);
+    for (unsigned k = 0; k < F_COUNT; k++) {
+        if (width_of(r, (enum field)k) != 0)
+            put_field(r, line, sizeof(line), &goal, (enum field)k, texts[k]);
+    }
     if (!r->o->wide && strlen(line) > COLUMNS)
         line[COLUMNS] = '\0';
     if (red && r->o->color)
@@ -107,6 +135,7 @@ static int text_open(struct assay_report **out,
                           assay_status_sentence(ASSAY_EMEMORY));
     r->o = o;
     r->f = o->stream;
+    r->columns = h->columns;
     r->rows = o->all || h->exit_code != 0;
     for (size_t i = 0; i < h->n_lines; i++)
         fprintf(r->f, "# %s\n", h->lines[i]);
@@ -138,15 +167,39 @@ static void format_numbers(const struct assay_diff *d, char *cosine, char *sqnr,
         snprintf(bias, cap, "%+.0e", d->mean_signed);
 }
 
-static const char *status_text(const struct assay_row *row)
+static const char *status_text(enum assay_row_status status)
 {
-    if (row->status == ASSAY_ROW_DIVERGED)
+    if (status == ASSAY_ROW_DIVERGED)
         return "DIVERGED";
-    if (row->status == ASSAY_ROW_ERROR)
+    if (status == ASSAY_ROW_ERROR)
         return "ERROR";
-    if (row->status == ASSAY_ROW_NOT_OBSERVED)
+    if (status == ASSAY_ROW_NOT_OBSERVED)
         return "not observed";
-    return assay_row_status_name(row->status);
+    return assay_row_status_name(status);
+}
+
+/* The same in a column's cell. */
+static const char *cell_text(const struct assay_row_column *k)
+{
+    return k->status == ASSAY_ROW_NOT_OBSERVED ? "-" : status_text(k->status);
+}
+
+/* The comparison that a row shows: that of its worst column, cpu first. */
+static enum assay_column shown_column(const struct assay_report *r,
+                                      const struct assay_row *row)
+{
+    enum assay_column best = ASSAY_COL_CPU;
+
+    for (unsigned c = ASSAY_COL_SIM; c < ASSAY_COL_COUNT; c++) {
+        const struct assay_row_column *k = &row->columns[c];
+
+        if ((r->columns & (1u << c)) != 0 && k->observed &&
+            k->status != ASSAY_ROW_NOT_OBSERVED &&
+            (k->status > row->columns[best].status ||
+             row->columns[best].status == ASSAY_ROW_NOT_OBSERVED))
+            best = (enum assay_column)c;
+    }
+    return best;
 }
 
 static bool shown(const struct assay_report *r, const struct assay_row *row)
@@ -158,25 +211,29 @@ static bool shown(const struct assay_report *r, const struct assay_row *row)
     return row->status != ASSAY_ROW_NOT_OBSERVED;
 }
 
-static int text_row(struct assay_report *r, const struct assay_row *row)
+static void put_title(struct assay_report *r)
 {
-    const struct assay_diff *d = assay_row_diff(row);
-    char index[16], shape[128], mism[48] = "-", max[32] = "-", bias[32] = "-";
-    char first[160] = "-", cosine[32] = "-", sqnr[32] = "-", iso[32] = "-";
     const char *texts[F_COUNT];
 
-    if (!shown(r, row))
-        return 0;
-    if (r->printed >= r->o->max_rows && !r->o->all) {
-        r->left++;
-        return 0;
-    }
-    if (!r->titled) {
-        for (unsigned k = 0; k < F_COUNT; k++)
-            texts[k] = fields[k].title;
-        put_line(r, texts, false);
-        r->titled = true;
-    }
+    if (r->titled)
+        return;
+    for (unsigned k = 0; k < F_COUNT; k++)
+        texts[k] = fields[k].title;
+    put_line(r, texts, false);
+    r->titled = true;
+}
+
+static void put_row(struct assay_report *r, const struct assay_row *row)
+{
+    enum assay_column c = shown_column(r, row);
+    const struct assay_row_column *k = &row->columns[c];
+    const struct assay_diff *d =
+        c == ASSAY_COL_CPU ? assay_row_diff(row) : &k->diff;
+    const struct assay_diff *isolated =
+        c == ASSAY_COL_CPU ? &row->isolated : &k->isolated;
+    char index[16], shape[128], mism[48] = "-", max[32] = "-", bias[32] = "-";
+    char first[160] = "-", cosine[32] = "-", sqnr[32] = "-", iso[32] = "-";
+
     snprintf(index, sizeof(index), "%03u", row->index);
     assay_report_shape(row->tensor, shape, sizeof(shape));
     if (d->count > 0) {
@@ -188,21 +245,40 @@ static int text_row(struct assay_report *r, const struct assay_row *row)
             assay_report_index(row->tensor, d->first[0].index, false, first,
                                sizeof(first));
     }
-    if (row->isolated.count > 0)
-        snprintf(iso, sizeof(iso), "%" PRIu64, row->isolated.mismatch);
-    texts[F_INDEX] = index;
-    texts[F_OP] = row->op;
-    texts[F_NAME] = row->name;
-    texts[F_SHAPE] = shape;
-    texts[F_MISM] = mism;
-    texts[F_MAX] = max;
-    texts[F_BIAS] = bias;
-    texts[F_FIRST] = first;
-    texts[F_COS] = cosine;
-    texts[F_SQNR] = sqnr;
-    texts[F_ISOLATED] = iso;
-    texts[F_STATUS] = status_text(row);
-    put_line(r, texts, row->status == ASSAY_ROW_DIVERGED);
+    if (isolated->count > 0)
+        snprintf(iso, sizeof(iso), "%" PRIu64, isolated->mismatch);
+    put_line(r,
+             (const char *[F_COUNT]){
+                 [F_INDEX] = index,
+                 [F_OP] = row->op,
+                 [F_NAME] = row->name,
+                 [F_SHAPE] = shape,
+                 [F_CPU] = cell_text(&row->columns[ASSAY_COL_CPU]),
+                 [F_SIM] = cell_text(&row->columns[ASSAY_COL_SIM]),
+                 [F_BPU] = cell_text(&row->columns[ASSAY_COL_BPU]),
+                 [F_MISM] = mism,
+                 [F_MAX] = max,
+                 [F_BIAS] = bias,
+                 [F_FIRST] = first,
+                 [F_COS] = cosine,
+                 [F_SQNR] = sqnr,
+                 [F_ISOLATED] = iso,
+                 [F_CAUSE] = "-", /* the search for causes fills it */
+                 [F_STATUS] = status_text(row->status),
+             },
+             row->status == ASSAY_ROW_DIVERGED);
+}
+
+static int text_row(struct assay_report *r, const struct assay_row *row)
+{
+    if (!shown(r, row))
+        return 0;
+    if (r->printed >= r->o->max_rows && !r->o->all) {
+        r->left++;
+        return 0;
+    }
+    put_title(r);
+    put_row(r, row);
     r->printed++;
     return 0;
 }

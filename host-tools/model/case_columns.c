@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files of the compiled model belong to which sample. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host-tools/model/case.h"
+#include "host-tools/model/hbdk_text.h"
+
+#define MAX_ENTRIES 200000
+
+static const char *const folders[ASSAY_CASE_SIDES] = {"sim", "bpu"};
+
+static void tell(const struct assay_model_note *note, const char *path,
+                 const char *name, const char *why)
+{
+    char text[480];
+
+    if (!note || !note->note)
+        return;
+    snprintf(text, sizeof(text), "%.200s/%.100s: %s", path, name, why);
+    note->note(note->self, text);
+}
+
+static int no_memory(struct assay_err *err, const char *what)
+{
+    return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", what);
+}
+
+static char *join(const char *folder, const char *name)
+{
+    size_t a = strlen(folder), b = strlen(name);
+    bool slash = a && folder[a - 1] != '/';
+    char *out = assay_alloc(a + b + 2);
+
+    if (!out)
+        return NULL;
+    memcpy(out, folder, a);
+    if (slash)
+        out[a++] = '/';
+    memcpy(out + a, name, b + 1);
+    return out;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat sb;
+
+    return !stat(path, &sb) && S_ISREG(sb.st_mode);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat sb;
+
+    return !stat(path, &sb) && S_ISDIR(sb.st_mode);
+}
+
+/* One entry of a column's folder that may be a sample. */
+struct entry {
+    char *name;
+    size_t stem; /* length of the name without ".npz" */
+    bool used;
+};
+struct entries {
+    struct entry *v;
+    size_t n, cap;
+    size_t texts;    /* files of the simulator, directly in the folder */
+    char first[256]; /* one of them */
+};
+
+static void entries_close(struct entries *e)
+{
+    for (size_t i = 0; i < e->n; i++)
+        assay_free(e->v[i].name);
+    assay_free(e->v);
+    memset(e, 0, sizeof(*e));
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static bool add_entry(struct entries *e, const char *name, size_t stem)
+{
+    struct entry *p;
+
+    if (e->n == e->cap) {
+        size_t cap = e->cap ? e->cap * 2 : 16;
+
+        p = assay_realloc(e->v, cap * sizeof(*p));
+        if (!p)
+            return false;
+        e->v = p;
+        e->cap = cap;
+    }
+    p = &e->v[e->n];
+    memset(p, 0, sizeof(*p));
+    p->name = join("", name);
+    p->stem = stem;
+    if (!p->name)
+        return false;
+    e->n++;
+    return true;
+}
+
+/* One name of the folder: a sample, a text, or nothing that is known. */
+static int sort_in(struct entries *e, const char *folder, const char *name,
+                   const struct assay_model_note *note, struct assay_err *err)
+{
+    size_t n = strlen(name), k;
+    char *path = join(folder, name);
+    const char *feature;
+    bool npz = n > 4 && !strcmp(name + n - 4, ".npz"), sub;
+
+    if (!path)
+        return no_memory(err, folder);
+    sub = is_folder(path);
+    assay_free(path);
+    if (npz || sub) {
+        if (e->n == MAX_ENTRIES)
+            return assay_fail(err, ASSAY_ERANGE, "%s: more than %d samples",
+                              folder, MAX_ENTRIES);
+        return add_entry(e, name, npz ? n - 4 : n) ? 0 : no_memory(err, folder);
+    }
+    if (assay_hbdk_name(name, &feature, &k) != ASSAY_HBDK_OTHER) {
+        if (!e->texts++)
+            snprintf(e->first, sizeof(e->first), "%.255s", name);
+        return 0;
+    }
+    if (strncmp(name, "input_", 6) != 0) /* the simulator's padded copies */
+        tell(note, folder, name,
+             "neither an npz, nor a folder, nor a text of the simulator: "
+             "ignored");
+    return 0;
+}
+
+static int read_folder(struct entries *e, const char *folder,
+                       const struct assay_model_note *note,
+                       struct assay_err *err)
+{
+    DIR *d = opendir(folder);
+    struct dirent *one;
+    int rc = 0;
+
+    if (!d)
+        return assay_fail(err, ASSAY_EIO, "%s: %s", folder, strerror(errno));
+    while (!rc && (one = readdir(d)))
+        if (one->d_name[0] != '.')
+            rc = sort_in(e, folder, one->d_name, note, err);
+    closedir(d);
+    if (!rc && e->n)
+        qsort(e->v, e->n, sizeof(*e->v), by_name);
+    return rc;
+}
+
+/* "0000" of inputs/0000.npz; the number where one file has many samples. */
+static void sample_stem(const struct assay_case *c, size_t sample, char *out,
+                        size_t cap)
+{
+    const char *path = c->inputs[sample], *slash = strrchr(path, '/');
+    size_t n;
+
+    if (c->input_rows[sample] != ASSAY_CASE_WHOLE) {
+        snprintf(out, cap, "%04zu", sample);
+        return;
+    }
+    snprintf(out, cap, "%s", slash ? slash + 1 : path);
+    n = strlen(out);
+    if (n > 4 && (!strcmp(out + n - 4, ".npz") || !strcmp(out + n - 4, ".npy")))
+        out[n - 4] = '\0';
+}
+
+static int take(struct assay_case_column *k, size_t sample, const char *path,
+                const char *name, struct assay_err *err)
+{
+    k->paths[sample] = name ? join(path, name) : join("", path);
+    if (!k->paths[sample])
+        return no_memory(err, path);
+    k->n_have++;
+    return 0;
+}
+
+static int take_by_name(struct assay_case *c, struct assay_case_column *k,
+                        const char *path, struct entries *e,
+                        struct assay_err *err)
+{
+    char stem[256];
+
+    for (size_t s = 0; s < c->n_samples; s++) {
+        sample_stem(c, s, stem, sizeof(stem));
+        for (size_t i = 0; i < e->n; i++) {
+            int rc;
+
+            if (strlen(stem) != e->v[i].stem ||
+                strncmp(stem, e->v[i].name, e->v[i].stem) != 0)
+                continue;
+            if (k->paths[s])
+                return assay_fail(err, ASSAY_EMISMATCH,
+                                  "%s: both an npz and a folder for sample "
+                                  "'%s', expected one of them",
+                                  path, stem);
+            rc = take(k, s, path, e->v[i].name, err);
+            if (rc)
+                return rc;
+            e->v[i].used = true;
+        }
+    }
+    return 0;
+}
+
+static int take_samples(struct assay_case *c, struct assay_case_column *k,
+                        const char *path, struct entries *e, bool named,
+                        const struct assay_model_note *note,
+                        struct assay_err *err)
+{
+    int rc = take_by_name(c, k, path, e, err);
+
+    /* Like the reference's: without a common name, in the same order. */
+    if (!rc && named && !k->n_have && e->n == c->n_samples) {
+        for (size_t s = 0; !rc && s < e->n; s++)
+            rc = take(k, s, path, e->v[s].name, err);
+        return rc;
+    }
+    for (size_t i = 0; !rc && i < e->n; i++)
+        if (!e->v[i].used)
+            tell(note, path, e->v[i].name, "no such sample: ignored");
+    if (!rc && named && !k->n_have)
+        rc = assay_fail(err, ASSAY_EMISMATCH,
+                        "%s: %zu samples, none with the name of one of the "
+                        "%zu input samples",
+                        path, e->n, c->n_samples);
+    return rc;
+}
+
+static int take_folder(struct assay_case *c, struct assay_case_column *k,
+                       const char *path, bool named,
+                       const struct assay_model_note *note,
+                       struct assay_err *err)
+{
+    struct entries e = {0};
+    int rc = read_folder(&e, path, note, err);
+
+    if (!rc && e.texts && e.n)
+        rc = assay_fail(err, ASSAY_EMISMATCH,
+                        "%s: '%s' beside samples, expected either samples or "
+                        "the texts of one sample",
+                        path, e.first);
+    else if (!rc && e.texts && c->n_samples != 1)
+        rc = assay_fail(err, ASSAY_EMISMATCH,
+                        "%s: the texts of one sample for %zu samples, expected "
+                        "a folder for each of them",
+                        path, c->n_samples);
+    else if (!rc && e.texts)
+        rc = take(k, 0, path, NULL, err);
+    else if (!rc)
+        rc = take_samples(c, k, path, &e, named, note, err);
+    entries_close(&e);
+    return rc;
+}
+
+static int find_side(struct assay_case *c, enum assay_case_side side,
+                     const char *given, const struct assay_model_note *note,
+                     struct assay_err *err)
+{
+    struct assay_case_column *k = &c->columns[side];
+    char name[8];
+    char *path;
+    int rc = 0;
+
+    if (!given && !c->folder)
+        return 0;
+    path = given ? join("", given) : join(c->folder, folders[side]);
+    if (!path)
+        return no_memory(err, c->name);
+    if (!given && !is_folder(path))
+        goto out;
+    snprintf(name, sizeof(name), "%s/", folders[side]);
+    k->from = join("", given ? given : name);
+    k->paths = assay_calloc(c->n_samples ? c->n_samples : 1, sizeof(*k->paths));
+    if (!k->from || !k->paths)
+        rc = no_memory(err, c->name);
+    else if (is_folder(path))
+        rc = take_folder(c, k, path, given != NULL, note, err);
+    else if (!is_file(path))
+        rc = assay_fail(err, ASSAY_EIO, "%s: no such file or folder", path);
+    else if (c->n_samples != 1)
+        rc = assay_fail(err, ASSAY_EMISMATCH,
+                        "%s: one file for %zu samples, expected a folder", path,
+                        c->n_samples);
+    else
+        rc = take(k, 0, path, NULL, err);
+out:
+    assay_free(path);
+    return rc;
+}
+
+static int find_hybrid(struct assay_case *c, const char *given,
+                       struct assay_err *err)
+{
+    if (!given && !c->folder)
+        return 0;
+    c->hybrid = given ? join("", given) : join(c->folder, "hybrid.onnx");
+    if (!c->hybrid)
+        return no_memory(err, c->name);
+    if (is_file(c->hybrid))
+        return 0;
+    if (given)
+        return assay_fail(err, ASSAY_EIO, "%s: no such file", given);
+    assay_free(c->hybrid);
+    c->hybrid = NULL;
+    return 0;
+}
+
+int assay_case_find_columns(struct assay_case *c,
+                            const char *const paths[ASSAY_CASE_SIDES],
+                            const char *hybrid,
+                            const struct assay_model_note *note,
+                            struct assay_err *err)
+{
+    int rc = 0;
+
+    for (unsigned s = 0; !rc && s < ASSAY_CASE_SIDES; s++)
+        rc = find_side(c, (enum assay_case_side)s, paths[s], note, err);
+    if (!rc)
+        rc = find_hybrid(c, hybrid, err);
+    return rc;
+}
+
+void assay_case_columns_close(struct assay_case *c)
+{
+    for (unsigned s = 0; s < ASSAY_CASE_SIDES; s++) {
+        struct assay_case_column *k = &c->columns[s];
+
+        for (size_t i = 0; k->paths && i < c->n_samples; i++)
+            assay_free(k->paths[i]);
+        assay_free(k->paths);
+        assay_free(k->from);
+        memset(k, 0, sizeof(*k));
+    }
+    assay_free(c->hybrid);
+    c->hybrid = NULL;
+}

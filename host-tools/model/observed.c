@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host-tools/model/observed.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host-tools/model/case_meta.h"
+#include "host-tools/model/file.h"
+#include "host-tools/model/hbdk_text.h"
+#include "host-tools/model/sample.h"
+
+#define MAX_FILES 100000
+
+struct loader {
+    struct assay_sample *s;
+    struct assay_case *c;
+    const struct assay_slice *slice;
+    const struct assay_feature_map *map;
+    const struct assay_model_note *note;
+    bool *disputed; /* by tensor: two sources say different things */
+    struct assay_err *err;
+};
+
+/* Data of one name: either values of integers or an array of an npz. */
+struct source {
+    const char *file, *name;
+    uint32_t rank;
+    const int64_t *dims;
+    const struct assay_array *array; /* or */
+    const int64_t *values;
+};
+
+/* Each name is told of once a run, however many samples have it. */
+static void tell(struct loader *l, const char *file, const char *name,
+                 const char *why)
+{
+    uint64_t h = 14695981039346656037ull;
+    char text[700];
+
+    for (const char *p = name; *p; p++)
+        h = (h ^ (unsigned char)*p) * 1099511628211ull;
+    for (const char *p = why; *p; p++)
+        h = (h ^ (unsigned char)*p) * 1099511628211ull;
+    for (size_t i = 0; i < l->c->n_told; i++)
+        if (l->c->told[i] == h)
+            return;
+    if (l->c->n_told < sizeof(l->c->told) / sizeof(l->c->told[0]))
+        l->c->told[l->c->n_told++] = h;
+    if (!l->note || !l->note->note)
+        return;
+    snprintf(text, sizeof(text), "%.200s: '%.120s': %.300s", file, name, why);
+    l->note->note(l->note->self, text);
+}
+
+static int no_memory(const struct loader *l, const char *what)
+{
+    return assay_fail(l->err, ASSAY_EMEMORY, "%s: out of memory", what);
+}
+
+/* Equal but for dimensions of 1; and a batch of 1 may be left out. */
+static bool same_dims(uint32_t a_rank, const int64_t *a, uint32_t b_rank,
+                      const int64_t *b)
+{
+    uint32_t i = 0, j = 0;
+
+    for (;;) {
+        while (i < a_rank && a[i] == 1)
+            i++;
+        while (j < b_rank && b[j] == 1)
+            j++;
+        if (i == a_rank || j == b_rank)
+            return i == a_rank && j == b_rank;
+        if (a[i++] != b[j++])
+            return false;
+    }
+}
+
+static bool fits(const struct assay_tensor *t, bool nchw,
+                 const struct source *x, char *want, size_t cap)
+{
+    int64_t dims[ASSAY_MAX_RANK] = {0};
+
+    if (nchw && t->rank == 4) {
+        dims[0] = t->dims[0];
+        dims[1] = t->dims[3];
+        dims[2] = t->dims[1];
+        dims[3] = t->dims[2];
+    } else {
+        assay_tensor_source_dims(t, dims);
+    }
+    assay_sample_shape(want, cap, t->rank, dims);
+    if (nchw)
+        return t->rank == 4 && x->rank == 4 &&
+               !memcmp(dims, x->dims, 4 * sizeof(*dims));
+    return same_dims(t->rank, dims, x->rank, x->dims);
+}
+
+static int64_t value_at(const struct source *x, size_t i)
+{
+    const uint8_t *p;
+
+    if (x->values)
+        return x->values[i];
+    p = (const uint8_t *)x->array->data +
+        i * assay_dtype_bytes(x->array->dtype);
+    switch (x->array->dtype) {
+    case ASSAY_S8: return (int8_t)*p;
+    case ASSAY_U8: return *p;
+    case ASSAY_S16: {
+        int16_t v;
+        memcpy(&v, p, sizeof(v));
+        return v;
+    }
+    case ASSAY_U16: {
+        uint16_t v;
+        memcpy(&v, p, sizeof(v));
+        return v;
+    }
+    case ASSAY_S32: {
+        int32_t v;
+        memcpy(&v, p, sizeof(v));
+        return v;
+    }
+    default: {
+        int64_t v;
+        memcpy(&v, p, sizeof(v));
+        return v;
+    }
+    }
+}
+
+/* The integers in the tensor's own type; a value that is none is refused. */
+static int narrow(struct loader *l, const struct assay_tensor *t,
+                  const struct source *x, uint8_t *out, size_t count)
+{
+    size_t unit = assay_dtype_bytes(t->dtype);
+    int64_t lo, hi;
+
+    assay_dtype_range(t->dtype, &lo, &hi);
+    for (size_t i = 0; i < count; i++) {
+        int64_t v = value_at(x, i);
+
+        if (v < lo || v > hi)
+            return assay_fail(
+                l->err, ASSAY_EMISMATCH,
+                "%s: '%.100s': element %zu is %" PRId64
+                ", but the model's tensor is %s (%" PRId64 "..%" PRId64 ")",
+                x->file, x->name, i, v, assay_dtype_name(t->dtype), lo, hi);
+        memcpy(out + i * unit, &v, unit); /* little-endian */
+    }
+    return 0;
+}
+
+static int check_type(struct loader *l, const struct assay_tensor *t,
+                      const struct source *x)
+{
+    enum assay_dtype have = x->array ? x->array->dtype : ASSAY_S64;
+
+    if (x->array ? have == t->dtype : assay_dtype_is_int(t->dtype))
+        return 0;
+    if (!assay_dtype_is_int(have) || !assay_dtype_is_int(t->dtype))
+        return assay_fail(l->err, ASSAY_EMISMATCH,
+                          "%s: '%.100s' is %s, but the model's tensor '%.100s' "
+                          "is %s",
+                          x->file, x->name,
+                          x->array ? assay_dtype_name(have) : "integers",
+                          t->name, assay_dtype_name(t->dtype));
+    tell(l, x->file, x->name,
+         "another integer type than the model's tensor: taken where every "
+         "value fits");
+    return 0;
+}
+
+/* Takes ownership of data: the tensor in stored order. */
+static void put(struct loader *l, uint32_t index, void *data, size_t bytes,
+                const struct source *x)
+{
+    void **slot = &l->s->values[index];
+
+    if (*slot == NULL) {
+        *slot = data;
+        l->s->n_found++;
+        return;
+    }
+    if (memcmp(*slot, data, bytes) != 0 && !l->disputed[index]) {
+        l->disputed[index] = true;
+        tell(l, x->file, l->slice->tensors[index].name,
+             "given twice with different values: not trusted, left out");
+    }
+    assay_free(data);
+}
+
+static int take_one(struct loader *l, uint32_t index, bool nchw,
+                    const struct source *x)
+{
+    static const uint8_t to_nhwc[ASSAY_MAX_RANK] = {0, 2, 3, 1};
+    const struct assay_tensor *t = &l->slice->tensors[index];
+    size_t count, bytes, unit = assay_dtype_bytes(t->dtype);
+    char want[256], found[256];
+    const uint8_t *from;
+    uint8_t *moved = NULL, *dst;
+    int rc = assay_tensor_count(t, &count, &bytes, l->err);
+
+    if (!rc)
+        rc = check_type(l, t, x);
+    if (rc)
+        return rc;
+    if (!fits(t, nchw, x, want, sizeof(want))) {
+        assay_sample_shape(found, sizeof(found), x->rank, x->dims);
+        return assay_fail(l->err, ASSAY_EMISMATCH,
+                          "%s: '%.100s' is %s, but the model's tensor '%.100s' "
+                          "is %s%s",
+                          x->file, x->name, found, t->name, want,
+                          nchw ? " in NCHW" : "");
+    }
+    dst = assay_alloc(bytes ? bytes : 1);
+    if (!x->array || x->array->dtype != t->dtype) {
+        moved = assay_alloc(bytes ? bytes : 1);
+        rc = dst && moved ? narrow(l, t, x, moved, count)
+                          : no_memory(l, x->file);
+        from = moved;
+    } else {
+        rc = dst ? 0 : no_memory(l, x->file);
+        from = x->array->data;
+    }
+    if (!rc) {
+        assay_sample_permute(t, nchw ? to_nhwc : t->perm, unit, from, dst,
+                             count);
+        put(l, index, dst, bytes, x);
+        dst = NULL;
+    }
+    assay_free(dst);
+    assay_free(moved);
+    return rc;
+}
+
+static int take(struct loader *l, const struct assay_observed_match *m,
+                const struct source *x)
+{
+    int rc = 0;
+
+    for (size_t i = 0; !rc && i < m->n; i++)
+        rc = take_one(l, m->v[i].tensor, m->v[i].nchw, x);
+    return rc;
+}
+
+/* Finds the tensors of a name; false (told by a note): there are none. */
+static bool find(struct loader *l, const char *file, const char *name,
+                 struct assay_observed_match *m)
+{
+    assay_observed_find(m, l->slice, l->map, name);
+    if (m->denied)
+        tell(l, file, name,
+             "the hybrid model and the name of a layer say different tensors: "
+             "the hybrid model's is taken");
+    if (m->n)
+        return true;
+    tell(l, file, name,
+         "neither a tensor of the model nor the output of one of its layers: "
+         "ignored");
+    return false;
+}
+
+static bool no_hash(void *self, const char *name, char hex[65])
+{
+    (void)self;
+    (void)name;
+    (void)hex;
+    return false;
+}
+
+static int check_binding(struct loader *l, const char *meta, const char *file)
+{
+    char have[2 * ASSAY_SHA256_LEN + 1];
+
+    if (meta)
+        return assay_case_check_meta(meta, file, l->slice->model_sha256,
+                                     no_hash, NULL, l->err);
+    assay_hex(l->slice->model_sha256, ASSAY_SHA256_LEN, have);
+    if (l->c->model_sha256[0] && strcmp(l->c->model_sha256, have))
+        return assay_fail(l->err, ASSAY_EMISMATCH,
+                          "%s: belongs to another model: model_sha256 %s, but "
+                          "the model has %s",
+                          file, l->c->model_sha256, have);
+    return 0;
+}
+
+static int load_npz(struct loader *l, const char *path)
+{
+    struct assay_npz z = {0};
+    int rc = assay_npz_read(&z, path, l->note, l->err);
+
+    if (!rc)
+        rc = check_binding(l, z.meta, path);
+    for (size_t i = 0; !rc && i < z.n; i++) {
+        const struct assay_array *a = &z.arrays[i];
+        struct source x = {.file = path,
+                           .name = a->name,
+                           .rank = a->rank,
+                           .dims = a->dims,
+                           .array = a};
+        struct assay_observed_match m;
+
+        if (find(l, path, a->name, &m))
+            rc = take(l, &m, &x);
+    }
+    assay_npz_close(&z);
+    return rc;
+}
+
+static int load_text(struct loader *l, const char *path, const char *feature)
+{
+    struct assay_observed_match m;
+    struct assay_hbdk_text t = {0};
+    const struct assay_tensor *first;
+    struct source x = {.file = path, .name = feature};
+    uint8_t *data;
+    size_t n;
+    int rc;
+
+    if (!find(l, path, feature, &m))
+        return 0;
+    first = &l->slice->tensors[m.v[0].tensor];
+    if (!assay_dtype_is_int(first->dtype)) {
+        x.values = (const int64_t[]){0};
+        return check_type(l, first, &x);
+    }
+    rc = assay_file_read(&data, &n, path, ASSAY_HBDK_MAX_BYTES, l->err);
+    if (rc)
+        return rc;
+    rc = assay_hbdk_text_parse(&t, (const char *)data, n, first->dtype, path,
+                               l->err);
+    assay_free(data);
+    if (rc)
+        return rc;
+    x.rank = t.rank;
+    x.dims = t.dims;
+    x.values = t.values;
+    rc = take(l, &m, &x);
+    assay_hbdk_text_close(&t);
+    return rc;
+}
+
+static bool exists(const char *path)
+{
+    struct stat sb;
+
+    return !stat(path, &sb);
+}
+
+/* One file of a folder of texts. */
+static int load_file(struct loader *l, const char *folder, const char *name)
+{
+    char path[4096], feature[512];
+    const char *f;
+    size_t n;
+    enum assay_hbdk_kind kind = assay_hbdk_name(name, &f, &n);
+
+    if (snprintf(path, sizeof(path), "%s/%s", folder, name) >=
+            (int)sizeof(path) ||
+        (kind != ASSAY_HBDK_OTHER && n >= sizeof(feature)))
+        return assay_fail(l->err, ASSAY_ERANGE, "%.300s: name too long", name);
+    if (kind == ASSAY_HBDK_OTHER) {
+        if (strncmp(name, "input_", 6) != 0)
+            tell(l, folder, name, "no text of the simulator: ignored");
+        return 0;
+    }
+    memcpy(feature, f, n);
+    feature[n] = '\0';
+    if (kind == ASSAY_HBDK_INT)
+        return load_text(l, path, feature);
+    memcpy(path + strlen(path) - strlen("float.txt"), "int.txt",
+           sizeof("int.txt"));
+    if (!exists(path))
+        tell(l, folder, name,
+             "only the text of floats is there, expected _elem_int.txt: "
+             "ignored");
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_names(struct loader *l, const char *folder, char ***out,
+                      size_t *n)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    size_t cap = 0;
+    int rc = 0;
+
+    if (!d)
+        return assay_fail(l->err, ASSAY_EIO, "%s: %s", folder, strerror(errno));
+    while (!rc && (e = readdir(d))) {
+        size_t k = strlen(e->d_name) + 1;
+
+        if (e->d_name[0] == '.')
+            continue;
+        if (*n == cap) {
+            char **p;
+
+            cap = cap ? cap * 2 : 32;
+            p = cap > MAX_FILES ? NULL : assay_realloc(*out, cap * sizeof(*p));
+            if (!p) {
+                rc = no_memory(l, folder);
+                break;
+            }
+            *out = p;
+        }
+        (*out)[*n] = assay_alloc(k);
+        if (!(*out)[*n])
+            rc = no_memory(l, folder);
+        else
+            memcpy((*out)[(*n)++], e->d_name, k);
+    }
+    closedir(d);
+    return rc;
+}
+
+/* In the order of names: what is told does not depend on the file system. */
+static int load_folder(struct loader *l, const char *folder)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = list_names(l, folder, &names, &n);
+
+    if (!rc)
+        rc = check_binding(l, NULL, folder);
+    if (!rc && n)
+        qsort(names, n, sizeof(*names), by_name);
+    for (size_t i = 0; i < n; i++) {
+        if (!rc)
+            rc = load_file(l, folder, names[i]);
+        assay_free(names[i]);
+    }
+    assay_free(names);
+    return rc;
+}
+
+int assay_case_observed(struct assay_sample *out, struct assay_case *c,
+                        enum assay_case_side side, size_t sample,
+                        const struct assay_slice *slice,
+                        const struct assay_feature_map *map,
+                        const struct assay_model_note *note,
+                        struct assay_err *err)
+{
+    struct assay_sample s = {0};
+    struct loader l = {
+        .s = &s, .c = c, .slice = slice, .map = map, .note = note, .err = err};
+    const char *path = c->columns[side].paths[sample];
+    struct stat sb;
+    int rc = assay_sample_new(&s, slice, err);
+
+    if (rc)
+        return rc;
+    l.disputed =
+        assay_calloc(slice->n_tensors ? slice->n_tensors : 1, sizeof(bool));
+    if (!l.disputed)
+        rc = no_memory(&l, path);
+    else if (!stat(path, &sb) && S_ISDIR(sb.st_mode))
+        rc = load_folder(&l, path);
+    else
+        rc = load_npz(&l, path);
+    for (uint32_t t = 0; !rc && t < slice->n_tensors; t++) {
+        if (!l.disputed[t])
+            continue;
+        assay_free(s.values[t]);
+        s.values[t] = NULL;
+        s.n_found--;
+    }
+    assay_free(l.disputed);
+    if (rc)
+        assay_sample_close(&s);
+    else
+        *out = s;
+    return rc;
+}
