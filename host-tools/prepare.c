@@ -180,6 +180,30 @@ static int open_case(struct assay_prepared *p, const struct assay_options *o,
                                  o->reference, &p->note, err);
 }
 
+/* A model that describes itself has its programs already. */
+static int choose_numerics(struct assay_prepared *p,
+                           const struct assay_options *o, struct assay_err *err)
+{
+    const char *own = p->slice->numerics;
+    bool chosen = o->numerics != NULL;
+
+    if (own[0] != '\0') {
+        p->numerics = own;
+        p->own_numerics = true;
+        if (!chosen || strcmp(o->numerics, own) == 0)
+            return 0;
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NUMERICS_OWN,
+                                  "name", o->numerics, "model",
+                                  p->slice->model_name, "own", own, NULL);
+    }
+    if (chosen && strcmp(o->numerics, "bayes-e") == 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NUMERICS_NOT_OWN,
+                                  "name", o->numerics, "model",
+                                  p->slice->model_name, NULL);
+    p->numerics = chosen ? o->numerics : assay_case_numerics(&p->c);
+    return assay_numerics_apply(p->slice, p->numerics, err);
+}
+
 int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
                   struct assay_err *err)
 {
@@ -197,11 +221,8 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
     if (rc == 0)
         rc = assay_model_open(&p->slice, model, &p->note, err);
     assay_npz_close(&p->reference);
-    if (rc == 0) {
-        p->numerics =
-            o->numerics != NULL ? o->numerics : assay_case_numerics(&p->c);
-        rc = assay_numerics_apply(p->slice, p->numerics, err);
-    }
+    if (rc == 0)
+        rc = choose_numerics(p, o, err);
     for (size_t i = 0; i < o->arith.n && rc == 0; i++)
         rc = override_one(p->slice, o->arith.v[i], err);
     if (rc < 0)

@@ -13,6 +13,7 @@ struct assay_prepared {
     struct assay_case c; /* without samples when only a model was named */
     struct assay_slice *slice;
     const char *numerics;
+    bool own_numerics; /* the model says it itself */
     struct assay_model_note note;
     struct assay_npz reference; /* while a model is read, if it asks */
     bool reference_read;

@@ -113,7 +113,9 @@ int assay_onnx_decode(struct assay_onnx_import *im,
     qdq = !strcmp(n->domain, "com.microsoft") &&
           (!strcmp(n->op, "QuantizeLinear") ||
            !strcmp(n->op, "DequantizeLinear"));
-    if (!n->domain[0] || qdq)
+    if (assay_onnx_is_horizon(im, n))
+        op->kind = ASSAY_ONNX_HORIZON;
+    else if (!n->domain[0] || qdq)
         rc = decode_literal(im, n, op);
     /* What decoding did not list as operands: all inputs. */
     for (uint32_t i = 0; !rc && !op->n_in && i < n->n_in; i++) {
@@ -149,6 +151,7 @@ static assay_onnx_emit_fn *const emitters[] = {
     [ASSAY_ONNX_RESHAPE] = assay_onnx_emit_reshape,
     [ASSAY_ONNX_TRANSPOSE] = assay_onnx_emit_transpose,
     [ASSAY_ONNX_SOFTMAX] = assay_onnx_emit_softmax,
+    [ASSAY_ONNX_HORIZON] = assay_onnx_emit_horizon,
     [ASSAY_ONNX_UNKNOWN] = emit_unknown,
 };
 
@@ -162,7 +165,10 @@ static int emit(struct assay_onnx_import *im, struct assay_onnx_operation *op)
         return 0;
     }
     im->have_dims = false;
+    im->node = op->node;
+    im->perm = NULL;
     rc = emitters[op->kind](im, op);
+    im->perm = NULL;
     return rc == ASSAY_ONNX_SKIP ? assay_onnx_skip_layer(im, op) : rc;
 }
 
@@ -278,6 +284,7 @@ static int prepare(struct assay_onnx_import *im)
     im->group_reads = assay_arena_array(a, g->n_values + 1, 4);
     im->groups = assay_arena_array(a, g->n_nodes + 1, sizeof(*im->groups));
     im->name_table = assay_arena_array(a, (size_t)1 << im->name_bits, 4);
+    im->source_order = assay_onnx_has_horizon(im->g);
     if (!im->tensor_of || !im->no_shape || !im->node_state ||
         !im->group_reads || !im->groups || !im->name_table)
         return assay_onnx_no_memory(im);
@@ -294,6 +301,8 @@ static int import_graph(struct assay_onnx_import *im)
         rc = import_input(im, im->g->inputs[i]);
     if (!rc)
         rc = import_nodes(im);
+    if (!rc && im->source_order)
+        rc = assay_onnx_horizon_scales(im);
     if (!rc && !im->s->n_layers)
         rc = assay_fail(im->err, ASSAY_EFORMAT, "%s: no node to run",
                         im->g->file);

@@ -31,6 +31,7 @@ enum assay_onnx_kind {
     ASSAY_ONNX_RESHAPE,
     ASSAY_ONNX_TRANSPOSE,
     ASSAY_ONNX_SOFTMAX,
+    ASSAY_ONNX_HORIZON, /* an entry of the table in onnx_hz.c */
     ASSAY_ONNX_UNKNOWN,
 };
 
@@ -62,6 +63,11 @@ struct assay_onnx_import {
     struct assay_onnx_operation **groups; /* by head node, or NULL */
     uint32_t *name_table; /* used layer names: layer index + 1 */
     uint32_t name_bits;
+    /* A model with nodes of domain `horizon`: its nodes say themselves how
+     * tensors lie, so that all keep the order of the file (onnx_hz.h). */
+    bool source_order;
+    const uint8_t *perm; /* of the next tensor in such a model; else NULL */
+    const struct assay_onnx_node *node; /* in hand */
     char reason[300];
     /* Output shape of the operation in hand, for a SKIPPED layer. */
     bool have_dims;
@@ -142,6 +148,11 @@ int assay_onnx_new_programs(struct assay_onnx_import *im, struct assay_layer *l,
 int assay_onnx_skip_layer(struct assay_onnx_import *im,
                           const struct assay_onnx_operation *op)
     ASSAY_MUST_CHECK;
+/* The same elements stored in another order, by a helper layer: *index
+ * becomes the new tensor. perm NULL: as in the source. */
+int assay_onnx_reorder(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, const uint8_t *perm,
+                       uint32_t *index) ASSAY_MUST_CHECK;
 /* Another view of a tensor with leading ones added up to `rank`. */
 int assay_onnx_expand(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n, uint32_t rank,
@@ -178,7 +189,21 @@ assay_onnx_emit_fn assay_onnx_emit_conv, assay_onnx_emit_gemm,
     assay_onnx_emit_binary, assay_onnx_emit_unary, assay_onnx_emit_max_pool,
     assay_onnx_emit_avg_pool, assay_onnx_emit_global_avg_pool,
     assay_onnx_emit_concat, assay_onnx_emit_reshape, assay_onnx_emit_transpose,
-    assay_onnx_emit_softmax;
+    assay_onnx_emit_softmax, assay_onnx_emit_horizon;
+
+/* The stored axis of a source axis, or -1. */
+int32_t assay_onnx_stored_axis(const struct assay_tensor *t, int64_t axis);
+/* Attribute 'axis' in 0..rank-1; `missing` where there is none. */
+int assay_onnx_axis(struct assay_onnx_import *im,
+                    const struct assay_onnx_node *n, int64_t missing,
+                    uint32_t rank, int64_t *axis) ASSAY_MUST_CHECK;
+/* onnx_hz.c: does the table have an emitter for this node? */
+bool assay_onnx_is_horizon(const struct assay_onnx_import *im,
+                           const struct assay_onnx_node *n);
+/* onnx_hz.c: is any node of domain `horizon`? */
+bool assay_onnx_has_horizon(const struct assay_onnx_graph *g);
+/* Scales that the file itself holds, once all layers exist. */
+int assay_onnx_horizon_scales(struct assay_onnx_import *im) ASSAY_MUST_CHECK;
 
 /* onnx_window.c: how a window slides, for convolutions and pools. */
 struct assay_onnx_window {

@@ -322,6 +322,44 @@ int assay_onnx_skip_layer(struct assay_onnx_import *im,
     return rc;
 }
 
+int assay_onnx_reorder(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, const uint8_t *perm,
+                       uint32_t *index)
+{
+    const struct assay_tensor *x = &im->s->tensors[*index];
+    int64_t source[ASSAY_MAX_RANK];
+    struct assay_tensor *t;
+    char name[600];
+    bool same = true;
+    uint32_t out;
+    int rc;
+
+    for (uint32_t i = 0; i < x->rank; i++)
+        same = same && x->perm[i] == (perm ? perm[i] : i);
+    if (same)
+        return 0;
+    assay_tensor_source_dims(x, source);
+    rc = assay_slice_add_tensor(im->s, &out, im->err);
+    if (rc)
+        return rc;
+    x = &im->s->tensors[*index];
+    t = &im->s->tensors[out];
+    snprintf(name, sizeof(name), "%.500s/order/%u", x->name, n->index);
+    t->name = assay_arena_str(im->s->arena, name, strlen(name));
+    if (!t->name)
+        return assay_onnx_no_memory(im);
+    t->dtype = x->dtype;
+    t->rank = x->rank;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        t->perm[i] = perm ? perm[i] : (uint8_t)i;
+        t->dims[i] = source[t->perm[i]];
+    }
+    rc = assay_onnx_new_helper(im, n, ASSAY_OP_RESHAPE, *index, out);
+    if (!rc)
+        *index = out;
+    return rc;
+}
+
 int assay_onnx_expand(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n, uint32_t rank,
                       uint32_t *index)
@@ -332,6 +370,7 @@ int assay_onnx_expand(struct assay_onnx_import *im,
     struct assay_tensor *t;
     uint32_t out, lead = rank - x->rank;
     char name[600];
+    bool last;
     int rc;
 
     if (x->rank == rank)
@@ -356,11 +395,12 @@ int assay_onnx_expand(struct assay_onnx_import *im,
     t->dtype = x->dtype;
     t->quant = x->quant;
     t->rank = rank;
+    last = rank == 4 && !im->source_order;
     for (uint32_t i = 0; i < rank; i++) {
-        t->perm[i] = rank == 4 ? nhwc[i] : (uint8_t)i;
+        t->perm[i] = last ? nhwc[i] : (uint8_t)i;
         t->dims[i] = dims[t->perm[i]];
     }
-    if (rank == 4)
+    if (last)
         memcpy(t->axes, "NHWC", 5);
     rc = assay_onnx_new_helper(im, n, ASSAY_OP_RESHAPE, *index, out);
     if (!rc)

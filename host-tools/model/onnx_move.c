@@ -5,8 +5,7 @@
 #include "host-tools/model/onnx_import.h"
 #include "kernels/program.h"
 
-/* The stored axis of a source axis. */
-static int32_t stored_axis(const struct assay_tensor *t, int64_t axis)
+int32_t assay_onnx_stored_axis(const struct assay_tensor *t, int64_t axis)
 {
     for (uint32_t i = 0; i < t->rank; i++)
         if (t->perm[i] == axis)
@@ -14,9 +13,9 @@ static int32_t stored_axis(const struct assay_tensor *t, int64_t axis)
     return -1;
 }
 
-static int axis_of(struct assay_onnx_import *im,
-                   const struct assay_onnx_node *n, int64_t missing,
-                   uint32_t rank, int64_t *axis)
+int assay_onnx_axis(struct assay_onnx_import *im,
+                    const struct assay_onnx_node *n, int64_t missing,
+                    uint32_t rank, int64_t *axis)
 {
     int rc = assay_onnx_attr_int(im->g, n, "axis", missing, axis, im->err);
 
@@ -83,7 +82,7 @@ int assay_onnx_emit_concat(struct assay_onnx_import *im,
     if (rc)
         return rc;
     first = &im->s->tensors[in[0]];
-    rc = axis_of(im, op->node, 1, first->rank, &axis);
+    rc = assay_onnx_axis(im, op->node, 1, first->rank, &axis);
     if (!rc)
         rc = concat_dims(im, op, in, axis);
     if (rc)
@@ -105,7 +104,7 @@ int assay_onnx_emit_concat(struct assay_onnx_import *im,
                                   y, &l);
     if (rc)
         return rc;
-    l->p.concat.axis = stored_axis(&im->s->tensors[y], axis);
+    l->p.concat.axis = assay_onnx_stored_axis(&im->s->tensors[y], axis);
     if (op->integer)
         l->real_op = ASSAY_REAL_CONCAT;
     return assay_onnx_new_programs(im, l, op->n_in);
@@ -296,7 +295,7 @@ static int softmax_axis(struct assay_onnx_import *im,
                                  im->err);
 
     if (!rc)
-        rc = axis_of(im, op->node, opset < 13 ? 1 : -1, x->rank, axis);
+        rc = assay_onnx_axis(im, op->node, opset < 13 ? 1 : -1, x->rank, axis);
     if (rc || opset >= 13)
         return rc;
     /* Older: over everything from the axis on. */
@@ -327,7 +326,7 @@ int assay_onnx_emit_softmax(struct assay_onnx_import *im,
     rc = softmax_axis(im, op, x, &axis);
     if (rc)
         return rc;
-    if (stored_axis(x, axis) != (int32_t)x->rank - 1)
+    if (assay_onnx_stored_axis(x, axis) != (int32_t)x->rank - 1)
         return assay_onnx_skip(im,
                                "'%s' over axis %lld, which is not the "
                                "last one in memory",

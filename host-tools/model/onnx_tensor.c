@@ -121,17 +121,20 @@ int assay_onnx_out(struct assay_onnx_import *im,
 }
 
 /* Channels last for rank 4, else as in the file. */
-static void set_layout(struct assay_tensor *t, uint32_t rank,
+static void set_layout(const struct assay_onnx_import *im,
+                       struct assay_tensor *t, uint32_t rank,
                        const int64_t *source, const char *axes)
 {
     static const uint8_t nhwc[4] = {0, 2, 3, 1};
+    bool last = rank == 4 && !im->source_order;
+    const uint8_t *perm = last ? nhwc : im->perm;
 
     t->rank = rank;
     for (uint32_t i = 0; i < rank; i++) {
-        t->perm[i] = rank == 4 ? nhwc[i] : (uint8_t)i;
+        t->perm[i] = perm ? perm[i] : (uint8_t)i;
         t->dims[i] = source[t->perm[i]];
     }
-    if (rank == 4)
+    if (last)
         memcpy(t->axes, axes, 5);
 }
 
@@ -198,7 +201,7 @@ int assay_onnx_new_tensor(struct assay_onnx_import *im, uint32_t value,
     t->dtype = dtype;
     t->role = v->is_input ? ASSAY_ROLE_INPUT : ASSAY_ROLE_ACTIVATION;
     t->is_output = v->is_output;
-    set_layout(t, im->out_rank, im->out_dims, "NHWC");
+    set_layout(im, t, im->out_rank, im->out_dims, "NHWC");
     rc = set_quant(im, t, q);
     if (rc)
         return rc;
@@ -224,6 +227,13 @@ int assay_onnx_activation(struct assay_onnx_import *im,
         return assay_onnx_skip(im, "its input '%.100s' is not an activation",
                                name);
     *index = (uint32_t)im->tensor_of[o->value];
+    if (im->source_order) {
+        int rc = assay_onnx_reorder(im, im->node, NULL, index);
+
+        if (rc)
+            return rc;
+        im->tensor_of[o->value] = *index;
+    }
     t = &im->s->tensors[*index];
     if (!o->q.n || !assay_dtype_is_int(t->dtype))
         return 0;
@@ -301,7 +311,7 @@ int assay_onnx_new_constant(struct assay_onnx_import *im, const char *name,
     t->name = assay_arena_str(im->s->arena, name, strlen(name));
     t->role = ASSAY_ROLE_CONSTANT;
     t->dtype = k->dtype;
-    set_layout(t, rank, dims, axes);
+    set_layout(im, t, rank, dims, axes);
     t->size = k->count * assay_dtype_bytes(k->dtype);
     data = assay_arena_alloc(im->s->arena, t->size);
     if (!t->name || !data)

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Transpose. The slice has no op for it and needs none: RESHAPE keeps the
- * order of the source's layout, so a tensor that has the bytes of the output
- * and the source layout of the input takes them, and an elementwise layer
- * without steps names them as the output.
- */
-#include <stdio.h>
+/* Transpose: one VIEW layer, whatever order the two tensors are stored in. */
 #include <string.h>
 
 #include "host-tools/model/onnx_import.h"
@@ -32,33 +26,24 @@ static int read_perm(struct assay_onnx_import *im,
     return rc;
 }
 
-/* The tensor in between: y's bytes, x's source layout. */
-static int between(struct assay_onnx_import *im,
-                   const struct assay_onnx_node *n, uint32_t x, uint32_t y,
-                   const int64_t *perm, uint32_t *index)
+/* Where element by element of y lies in x. */
+static void set_view(struct assay_view_params *v, const struct assay_tensor *x,
+                     const struct assay_tensor *y, const int64_t *perm)
 {
-    const struct assay_tensor *from, *to;
-    struct assay_tensor *t;
-    char name[600];
-    int rc = assay_slice_add_tensor(im->s, index, im->err);
+    int64_t strides[ASSAY_MAX_RANK], step = 1; /* of the source's axes */
 
-    if (rc)
-        return rc;
-    from = &im->s->tensors[x];
-    to = &im->s->tensors[y];
-    t = &im->s->tensors[*index];
-    snprintf(name, sizeof(name), "%.500s/transposed/%u", from->name, n->index);
-    t->name = assay_arena_str(im->s->arena, name, strlen(name));
-    if (!t->name)
-        return assay_onnx_no_memory(im);
-    t->dtype = from->dtype;
-    t->quant = from->quant;
-    t->rank = to->rank;
-    for (uint32_t i = 0; i < to->rank; i++) {
-        t->dims[i] = to->dims[i];
-        t->perm[i] = (uint8_t)perm[to->perm[i]];
+    for (uint32_t i = x->rank; i-- > 0;) {
+        strides[x->perm[i]] = step;
+        step *= x->dims[i];
     }
-    return 0;
+    v->offset = 0;
+    v->rank = y->rank ? y->rank : 1;
+    v->dims[0] = 1; /* of a scalar */
+    v->strides[0] = 0;
+    for (uint32_t i = 0; i < y->rank; i++) {
+        v->dims[i] = y->dims[i];
+        v->strides[i] = strides[perm[y->perm[i]]];
+    }
 }
 
 int assay_onnx_emit_transpose(struct assay_onnx_import *im,
@@ -66,10 +51,12 @@ int assay_onnx_emit_transpose(struct assay_onnx_import *im,
 {
     const struct assay_onnx_node *n = op->node;
     int64_t src[ASSAY_MAX_RANK], dims[ASSAY_MAX_RANK], perm[ASSAY_MAX_RANK];
+    static const int64_t to_last[4] = {0, 2, 3, 1};
     const struct assay_tensor *x;
+    struct assay_tensor *t;
     struct assay_quant q;
     struct assay_layer *l;
-    uint32_t in, y, mid;
+    uint32_t in, y;
     int rc = assay_onnx_activation(im, &op->in[0], &in);
 
     if (rc)
@@ -88,9 +75,18 @@ int assay_onnx_emit_transpose(struct assay_onnx_import *im,
     if (!rc)
         rc = assay_onnx_new_tensor(im, op->out, x->dtype, &q, &y);
     if (!rc)
-        rc = between(im, n, in, y, perm, &mid);
-    if (!rc)
-        rc = assay_onnx_new_helper(im, n, ASSAY_OP_RESHAPE, in, mid);
-    return rc ? rc
-              : assay_onnx_new_layer(im, n, ASSAY_OP_UNARY, 1, &mid, y, &l);
+        rc = assay_onnx_new_layer(im, n, ASSAY_OP_VIEW, 1, &in, y, &l);
+    if (rc)
+        return rc;
+    x = &im->s->tensors[in];
+    t = &im->s->tensors[y];
+    set_view(&l->p.view, x, t, perm);
+    if (!im->source_order)
+        return 0;
+    if (x->axes[0])
+        for (uint32_t i = 0; i < x->rank; i++)
+            t->axes[i] = x->axes[perm[i]];
+    else if (x->rank == 4 && !memcmp(perm, to_last, sizeof(to_last)))
+        memcpy(t->axes, "NHWC", 5);
+    return 0;
 }

@@ -116,6 +116,7 @@ int assay_check_out_program(const struct assay_op_check *c, size_t channels,
 struct assay_window_axis {
     const char *axis; /* "h" or "w" */
     int64_t in, out, kernel, stride, dilation, pad_before, pad_after;
+    bool may_miss; /* a window may lie in the padding altogether */
 };
 /* Strides, pads, and the output size under the floor or ceil formula. */
 int assay_check_window(const struct assay_op_check *c,

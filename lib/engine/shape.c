@@ -273,6 +273,7 @@ int assay_check_out_program(const struct assay_op_check *c, size_t channels,
 static int window_fields(const struct assay_op_check *c,
                          const struct assay_window_axis *w, int64_t extent)
 {
+    int64_t most = w->may_miss ? INT32_MAX : extent - 1;
     const struct {
         const char *name;
         int64_t found, min, max;
@@ -280,8 +281,8 @@ static int window_fields(const struct assay_op_check *c,
         {"kernel", w->kernel, 1, INT32_MAX},
         {"stride", w->stride, 1, INT32_MAX},
         {"dilation", w->dilation, 1, INT32_MAX},
-        {"pad before", w->pad_before, 0, extent - 1},
-        {"pad after", w->pad_after, 0, extent - 1},
+        {"pad before", w->pad_before, 0, most},
+        {"pad after", w->pad_after, 0, most},
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         if (fields[i].found < fields[i].min || fields[i].found > fields[i].max)

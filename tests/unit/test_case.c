@@ -4,6 +4,7 @@
  * together, damaged zip files.
  *
  * links: host-tools/model/case.c host-tools/model/case_meta.c
+ * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
  * links: host-tools/model/sample.c host-tools/model/file.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
  * links: host-tools/model/npy.c host-tools/model/model.c
@@ -13,6 +14,11 @@
  * links: host-tools/model/onnx_move.c host-tools/model/onnx_pool.c
  * links: host-tools/model/onnx_proto.c host-tools/model/onnx_qlinear.c
  * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_transpose.c
+ * links: host-tools/model/onnx_hz.c host-tools/model/onnx_hz_attr.c
+ * links: host-tools/model/onnx_hz_conv.c host-tools/model/onnx_hz_elementwise.c
+ * links: host-tools/model/onnx_hz_move.c host-tools/model/onnx_hz_reduce.c
+ * links: host-tools/model/onnx_hz_sample.c host-tools/model/onnx_hz_scale.c
+ * links: host-tools/model/onnx_hz_standard.c host-tools/model/onnx_hz_table.c
  * links: host-tools/model/onnx_window.c
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c

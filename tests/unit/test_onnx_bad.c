@@ -9,6 +9,11 @@
  * links: host-tools/model/onnx_move.c host-tools/model/onnx_pool.c
  * links: host-tools/model/onnx_proto.c host-tools/model/onnx_qlinear.c
  * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_transpose.c
+ * links: host-tools/model/onnx_hz.c host-tools/model/onnx_hz_attr.c
+ * links: host-tools/model/onnx_hz_conv.c host-tools/model/onnx_hz_elementwise.c
+ * links: host-tools/model/onnx_hz_move.c host-tools/model/onnx_hz_reduce.c
+ * links: host-tools/model/onnx_hz_sample.c host-tools/model/onnx_hz_scale.c
+ * links: host-tools/model/onnx_hz_standard.c host-tools/model/onnx_hz_table.c
  * links: host-tools/model/onnx_window.c
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c

@@ -223,9 +223,10 @@ static void good_is_accepted(void **state)
     CASE(conv_stride, L(CONV)->p.conv2d.stride_h = 0, \
          "layer 'c1': stride of axis h: expected 1 to 2147483647, found 0") \
     CASE(conv_pad, L(CONV)->p.conv2d.pad_right = 3, \
-         "layer 'c1': pad after of axis w: expected 0 to 2, found 3") \
+         "layer 'c1': output size of axis w: expected 6, found 4") \
     CASE(conv_pad_negative, L(CONV)->p.conv2d.pad_top = -1, \
-         "layer 'c1': pad before of axis h: expected 0 to 2, found -1") \
+         "layer 'c1': pad before of axis h: expected 0 to 2147483647, found " \
+         "-1") \
     CASE(conv_dilation, L(CONV)->p.conv2d.dilation_h = INT32_MAX, \
          "layer 'c1': kernel extent of axis h: expected at most 6 (input " \
          "and pads), found 4294967295") \

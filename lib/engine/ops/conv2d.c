@@ -46,12 +46,12 @@ static int check_shapes(const struct assay_op_check *c)
             "output batch and channels: expected "
             "%" PRId64 " and %" PRId64 ", found %" PRId64 " and %" PRId64,
             x->dims[0], w->dims[0], y->dims[0], y->dims[3]);
-    const struct assay_window_axis h = {"h",        x->dims[1],   y->dims[1],
-                                        w->dims[1], q->stride_h,  q->dilation_h,
-                                        q->pad_top, q->pad_bottom};
-    const struct assay_window_axis v = {"w",         x->dims[2],  y->dims[2],
-                                        w->dims[2],  q->stride_w, q->dilation_w,
-                                        q->pad_left, q->pad_right};
+    const struct assay_window_axis h = {
+        "h",           x->dims[1], y->dims[1],    w->dims[1], q->stride_h,
+        q->dilation_h, q->pad_top, q->pad_bottom, true};
+    const struct assay_window_axis v = {
+        "w",           x->dims[2],  y->dims[2],   w->dims[2], q->stride_w,
+        q->dilation_w, q->pad_left, q->pad_right, true};
     rc = assay_check_window(c, &h);
     return rc ? rc : assay_check_window(c, &v);
 }

@@ -28,12 +28,12 @@ static int check_shapes(const struct assay_op_check *c, struct assay_pool *p)
             "output batch and channels: expected "
             "%" PRId64 " and %" PRId64 ", found %" PRId64 " and %" PRId64,
             x->dims[0], x->dims[3], y->dims[0], y->dims[3]);
-    const struct assay_window_axis h = {"h",        x->dims[1],   y->dims[1],
-                                        q->kh,      q->stride_h,  q->dilation_h,
-                                        q->pad_top, q->pad_bottom};
-    const struct assay_window_axis w = {"w",         x->dims[2],  y->dims[2],
-                                        q->kw,       q->stride_w, q->dilation_w,
-                                        q->pad_left, q->pad_right};
+    const struct assay_window_axis h = {
+        "h",           x->dims[1], y->dims[1],    q->kh, q->stride_h,
+        q->dilation_h, q->pad_top, q->pad_bottom, false};
+    const struct assay_window_axis w = {
+        "w",           x->dims[2],  y->dims[2],   q->kw, q->stride_w,
+        q->dilation_w, q->pad_left, q->pad_right, false};
     rc = assay_check_window(c, &h);
     if (!rc)
         rc = assay_check_window(c, &w);

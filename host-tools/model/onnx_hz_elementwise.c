@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element by element: quantize, requantize, add, multiply, PRelu, casts. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "host-tools/model/onnx_hz.h"
+
+/* The output has x's shape and labels; its program is written by the caller. */
+static int unary(struct assay_onnx_import *im, const struct assay_onnx_node *n,
+                 uint32_t x, unsigned mask, const char *arith,
+                 struct assay_layer **l)
+{
+    const struct assay_tensor *t = &im->s->tensors[x];
+    int64_t dims[ASSAY_MAX_RANK];
+    uint32_t y;
+    int rc;
+
+    memcpy(dims, t->dims, sizeof(dims));
+    rc = assay_hz_output(im, n, 0, mask, t->rank, dims, t->axes, &y);
+    if (!rc)
+        rc = assay_onnx_new_layer(im, n, ASSAY_OP_UNARY, 1, &x, y, l);
+    if (!rc)
+        (*l)->arith = arith;
+    return rc;
+}
+
+/* The scale of a border: finite and above 0. */
+static int scale_of(struct assay_onnx_import *im,
+                    const struct assay_onnx_node *n, size_t count,
+                    const struct assay_onnx_const **out)
+{
+    const struct assay_onnx_const *k;
+    int rc = assay_hz_const(im, n, 1, "scale", ASSAY_F32, count, &k);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < k->count; i++) {
+        float v = ((const float *)k->data)[i];
+
+        if (!isfinite(v) || v <= 0)
+            return assay_onnx_fail(im, n, ASSAY_ERANGE,
+                                   "scale '%.100s': element %zu is %g, "
+                                   "expected a positive number",
+                                   im->g->values[n->in[1]].name, i, (double)v);
+    }
+    *out = k;
+    return 0;
+}
+
+int assay_hz_quantize(struct assay_onnx_import *im,
+                      const struct assay_onnx_node *n)
+{
+    const struct assay_onnx_const *scale;
+    struct assay_builder b;
+    struct assay_layer *l;
+    enum assay_dtype dtype;
+    int64_t bits, lo, hi;
+    uint32_t x;
+    int rc = assay_hz_int(im, n, "bits", 8, 16, NULL, &bits);
+
+    if (!rc)
+        rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_F32, &x);
+    if (!rc)
+        rc = scale_of(im, n, 1, &scale);
+    if (!rc)
+        rc = unary(im, n, x, ASSAY_HZ_S8_16, "hz_quantize", &l);
+    if (rc)
+        return rc;
+    dtype = im->s->tensors[l->output].dtype;
+    if (bits != (int64_t)assay_dtype_bytes(dtype) * 8)
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                               "attribute 'bits': %lld, but the output is %s",
+                               (long long)bits, assay_dtype_name(dtype));
+    assay_dtype_range(dtype, &lo, &hi);
+    assay_hz_begin(&b, im);
+    assay_build_f32(&b, ASSAY_STEP_FDIV, *(const float *)scale->data);
+    assay_build_f32_pair(&b, ASSAY_STEP_FCLAMP, (float)lo, (float)hi);
+    assay_build_plain(&b, ASSAY_STEP_FROUND, ASSAY_ROUND_HALF_EVEN);
+    return assay_hz_end(im, n, &b, &l->out_program);
+}
+
+/* A scale for each index along an axis that is not the last one stored. */
+static int dequantize_along(struct assay_onnx_import *im,
+                            const struct assay_onnx_node *n, uint32_t x,
+                            int64_t axis, const struct assay_onnx_const *scale)
+{
+    const struct assay_tensor *t = &im->s->tensors[x];
+    int64_t dims[ASSAY_MAX_RANK], ones[ASSAY_MAX_RANK];
+    struct assay_builder b;
+    struct assay_layer *l;
+    uint32_t in[2] = {x, 0}, y, rank = t->rank;
+    int rc;
+
+    memcpy(dims, t->dims, sizeof(dims));
+    for (uint32_t i = 0; i < rank; i++)
+        ones[i] = i == axis ? dims[i] : 1;
+    rc = assay_hz_made(im, n, "scale", ASSAY_F32, rank, ones, scale->data,
+                       &in[1]);
+    if (!rc)
+        rc = assay_hz_output(im, n, 0, ASSAY_HZ_F32, rank, dims,
+                             im->s->tensors[x].axes, &y);
+    if (!rc)
+        rc = assay_onnx_new_layer(im, n, ASSAY_OP_BINARY, 2, in, y, &l);
+    if (!rc)
+        rc = assay_onnx_new_programs(im, l, 2);
+    if (rc)
+        return rc;
+    l->arith = "hz_dequantize";
+    l->p.binary.combine = ASSAY_COMBINE_FMUL;
+    assay_hz_begin(&b, im);
+    assay_build_plain(&b, ASSAY_STEP_TO_F32, ASSAY_ROUND_FLOOR);
+    return assay_hz_end(im, n, &b, &l->in_programs[0]);
+}
+
+int assay_hz_dequantize(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n)
+{
+    const struct assay_onnx_const *scale;
+    const struct assay_tensor *t;
+    struct assay_builder b;
+    struct assay_layer *l;
+    uint32_t x;
+    int64_t axis;
+    int rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_INTS, &x);
+
+    if (!rc)
+        rc = scale_of(im, n, 0, &scale);
+    if (rc)
+        return rc;
+    t = &im->s->tensors[x];
+    if (scale->count > 1) {
+        rc = assay_onnx_axis(im, n, t->rank > 1, t->rank, &axis);
+        if (rc)
+            return rc;
+        if (!t->rank || t->dims[axis] != (int64_t)scale->count)
+            return assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                                   "scale '%.100s': expected 1 or %lld "
+                                   "elements, found %zu",
+                                   im->g->values[n->in[1]].name,
+                                   t->rank ? (long long)t->dims[axis] : 1,
+                                   scale->count);
+        if (axis != (int64_t)t->rank - 1)
+            return dequantize_along(im, n, x, axis, scale);
+    }
+    rc = unary(im, n, x, ASSAY_HZ_F32, "hz_dequantize", &l);
+    if (rc)
+        return rc;
+    assay_hz_begin(&b, im);
+    assay_build_plain(&b, ASSAY_STEP_TO_F32, ASSAY_ROUND_FLOOR);
+    assay_build_f32s(&b, ASSAY_STEP_FMUL, (uint32_t)scale->count, scale->data);
+    return assay_hz_end(im, n, &b, &l->out_program);
+}
+
+/* Channels of lists: the last dimension where the node says NHWC, else they
+ * would have no axis. */
+static int64_t channels_of(const struct assay_tensor *t)
+{
+    return t->rank ? t->dims[t->rank - 1] : 1;
+}
+
+static int no_axis(struct assay_onnx_import *im,
+                   const struct assay_onnx_node *n)
+{
+    return assay_onnx_skip(im,
+                           "'%s' with an entry for each channel, but without "
+                           "data_format NHWC",
+                           n->op);
+}
+
+int assay_hz_requantize(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n)
+{
+    struct assay_hz_list scale, shift;
+    struct assay_builder b;
+    struct assay_layer *l;
+    int64_t bits, axis;
+    enum assay_dtype dtype;
+    uint32_t x;
+    int which;
+    int rc = assay_hz_int(im, n, "bits", 8, 16, NULL, &bits);
+
+    if (!rc)
+        rc = assay_hz_word(im, n, "method", "Rescale", false, &which);
+    if (!rc)
+        rc = assay_hz_format(im, n, false, NULL);
+    if (!rc)
+        rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_S8_16, &x);
+    if (rc)
+        return rc;
+    rc = assay_hz_list(im, n, "output_scale", channels_of(&im->s->tensors[x]),
+                       INT32_MIN, INT32_MAX, NULL, &scale);
+    if (!rc)
+        rc =
+            assay_hz_list(im, n, "output_right_shift",
+                          channels_of(&im->s->tensors[x]), 0, 31, NULL, &shift);
+    if (!rc && (scale.n > 1 || shift.n > 1)) {
+        rc = assay_onnx_axis(im, n, (int64_t)im->s->tensors[x].rank - 1,
+                             im->s->tensors[x].rank, &axis);
+        if (!rc && axis != (int64_t)im->s->tensors[x].rank - 1)
+            rc = assay_onnx_skip(im,
+                                 "'%s' along axis %lld, which is not the last "
+                                 "one: never measured",
+                                 n->op, (long long)axis);
+    }
+    if (!rc)
+        rc = unary(im, n, x, ASSAY_HZ_S8_16, "hz_requantize", &l);
+    if (rc)
+        return rc;
+    dtype = im->s->tensors[l->output].dtype;
+    if (bits != (int64_t)assay_dtype_bytes(dtype) * 8)
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                               "attribute 'bits': %lld, but the output is %s",
+                               (long long)bits, assay_dtype_name(dtype));
+    assay_hz_begin(&b, im);
+    assay_hz_step(&b, ASSAY_STEP_MUL, &scale);
+    assay_hz_shr(&b, &shift, ASSAY_ROUND_HALF_UP);
+    assay_hz_sat(&b, dtype);
+    return assay_hz_end(im, n, &b, &l->out_program);
+}
+
+/* ---- two operands ---------------------------------------------------------- */
+
+static int broadcast(struct assay_onnx_import *im,
+                     const struct assay_onnx_node *n,
+                     const struct assay_tensor *a, const struct assay_tensor *b,
+                     uint32_t *rank, int64_t *dims)
+{
+    *rank = a->rank > b->rank ? a->rank : b->rank;
+    for (uint32_t i = 0; i < *rank; i++) {
+        int64_t da = i + a->rank < *rank ? 1 : a->dims[i + a->rank - *rank];
+        int64_t db = i + b->rank < *rank ? 1 : b->dims[i + b->rank - *rank];
+
+        if (da != db && da != 1 && db != 1)
+            return assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                                   "operands of %lld and %lld in dimension %u",
+                                   (long long)da, (long long)db, i);
+        dims[i] = da == 1 ? db : da;
+    }
+    return 0;
+}
+
+/* Leading ones: of a constant in place, of an activation by a helper. */
+static int same_rank(struct assay_onnx_import *im,
+                     const struct assay_onnx_node *n, uint32_t rank,
+                     uint32_t *index)
+{
+    struct assay_tensor *t = &im->s->tensors[*index];
+    uint32_t lead = rank - t->rank;
+
+    if (t->role != ASSAY_ROLE_CONSTANT)
+        return assay_onnx_expand(im, n, rank, index);
+    for (uint32_t i = rank; i-- > 0;) {
+        t->dims[i] = i < lead ? 1 : t->dims[i - lead];
+        t->perm[i] = (uint8_t)i;
+    }
+    t->rank = rank;
+    return 0;
+}
+
+/* Both operands, broadcast; out has its rank and dims in out. */
+static int two_operands(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n, uint32_t *in,
+                        uint32_t *rank, int64_t *dims, const char **axes)
+{
+    int rc = broadcast(im, n, &im->s->tensors[in[0]], &im->s->tensors[in[1]],
+                       rank, dims);
+
+    if (!rc)
+        rc = assay_onnx_out(im, n, *rank, dims);
+    if (!rc)
+        rc = same_rank(im, n, *rank, &in[0]);
+    if (!rc)
+        rc = same_rank(im, n, *rank, &in[1]);
+    if (rc)
+        return rc;
+    *axes = assay_hz_axes(im, in[0]);
+    if (!(*axes)[0])
+        *axes = assay_hz_axes(im, in[1]);
+    return 0;
+}
+
+static int binary(struct assay_onnx_import *im, const struct assay_onnx_node *n,
+                  enum assay_combine combine, const char *arith,
+                  struct assay_layer **l)
+{
+    int64_t dims[ASSAY_MAX_RANK];
+    const char *axes;
+    uint32_t in[2], rank, y;
+    bool nhwc = false;
+    int rc = assay_hz_rounding(im, n);
+
+    if (!rc)
+        rc = assay_hz_format(im, n, false, &nhwc);
+    if (!rc)
+        rc = assay_hz_input(im, n, 0, "operand x", ASSAY_HZ_S8_16, &in[0]);
+    if (!rc)
+        rc = assay_hz_input(im, n, 1, "operand e", ASSAY_HZ_S8_16, &in[1]);
+    if (!rc)
+        rc = two_operands(im, n, in, &rank, dims, &axes);
+    if (!rc)
+        rc = assay_hz_output(im, n, 0, ASSAY_HZ_S8_16, rank, dims,
+                             nhwc ? "NHWC" : axes, &y);
+    if (!rc)
+        rc = assay_onnx_new_layer(im, n, ASSAY_OP_BINARY, 2, in, y, l);
+    if (!rc)
+        rc = assay_onnx_new_programs(im, *l, 2);
+    if (rc)
+        return rc;
+    (*l)->arith = arith;
+    (*l)->p.binary.combine = combine;
+    return 0;
+}
+
+struct add_lists {
+    struct assay_hz_list x_shift, e_shift, e_scale, accu, scale, shift;
+};
+
+static int add_lists(struct assay_onnx_import *im,
+                     const struct assay_onnx_node *n, int64_t channels,
+                     struct add_lists *k)
+{
+    static const int64_t zero = 0;
+    bool nhwc;
+    int rc =
+        assay_hz_list(im, n, "x_shift", channels, 0, 31, NULL, &k->x_shift);
+
+    if (!rc)
+        rc = assay_hz_list(im, n, "e_shift", channels, 0, 31, &zero,
+                           &k->e_shift);
+    if (!rc)
+        rc = assay_hz_list(im, n, "e_scale", channels, INT32_MIN, INT32_MAX,
+                           NULL, &k->e_scale);
+    if (!rc)
+        rc = assay_hz_list(im, n, "accu_right_shift", channels, 0, 31, NULL,
+                           &k->accu);
+    if (!rc)
+        rc = assay_hz_list(im, n, "output_scale", channels, INT32_MIN,
+                           INT32_MAX, NULL, &k->scale);
+    if (!rc)
+        rc = assay_hz_list(im, n, "output_right_shift", channels, 0, 31, NULL,
+                           &k->shift);
+    if (!rc)
+        rc = assay_hz_format(im, n, false, &nhwc);
+    if (!rc && !nhwc &&
+        (k->x_shift.n > 1 || k->e_shift.n > 1 || k->e_scale.n > 1 ||
+         k->accu.n > 1 || k->scale.n > 1 || k->shift.n > 1))
+        rc = no_axis(im, n);
+    return rc;
+}
+
+/* The last dimension of what two operands give, before there is a layer. */
+static int out_channels(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n, int64_t *channels)
+{
+    const struct assay_onnx_value *v = &im->g->values[n->out[0]];
+
+    if (!v->has_info)
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                               "output '%.100s' has no type in the file: "
+                               "its width is not known",
+                               v->name);
+    *channels = v->info_rank ? v->info_dims[v->info_rank - 1] : 1;
+    return 0;
+}
+
+int assay_hz_add(struct assay_onnx_import *im, const struct assay_onnx_node *n)
+{
+    bool sub = !strcmp(n->op, "HzSElementwiseSub");
+    struct add_lists k;
+    struct assay_builder b;
+    struct assay_layer *l;
+    int64_t channels = 1;
+    int rc = out_channels(im, n, &channels);
+
+    if (!rc)
+        rc = add_lists(im, n, channels, &k);
+    if (!rc)
+        rc = binary(im, n, sub ? ASSAY_COMBINE_SUB : ASSAY_COMBINE_ADD,
+                    "hz_add", &l);
+    if (rc)
+        return rc;
+    assay_hz_begin(&b, im);
+    assay_hz_step(&b, ASSAY_STEP_SHL, &k.x_shift);
+    rc = assay_hz_end(im, n, &b, &l->in_programs[0]);
+    if (rc)
+        return rc;
+    assay_hz_begin(&b, im);
+    assay_hz_step(&b, ASSAY_STEP_SHL, &k.e_shift);
+    assay_hz_step(&b, ASSAY_STEP_MUL, &k.e_scale);
+    rc = assay_hz_end(im, n, &b, &l->in_programs[1]);
+    if (rc)
+        return rc;
+    assay_hz_begin(&b, im);
+    assay_build_bits(&b, ASSAY_STEP_WRAP, 32);
+    assay_hz_shr(&b, &k.accu, ASSAY_ROUND_FLOOR);
+    assay_build_bits(&b, ASSAY_STEP_SAT, 16);
+    assay_hz_step(&b, ASSAY_STEP_MUL, &k.scale);
+    assay_hz_shr(&b, &k.shift, ASSAY_ROUND_HALF_UP);
+    assay_hz_sat(&b, im->s->tensors[l->output].dtype);
+    return assay_hz_end(im, n, &b, &l->out_program);
+}
+
+int assay_hz_mul(struct assay_onnx_import *im, const struct assay_onnx_node *n)
+{
+    struct assay_hz_scaling k;
+    struct assay_layer *l;
+    int64_t channels = 1;
+    bool nhwc;
+    int rc = out_channels(im, n, &channels);
+
+    if (!rc)
+        rc = assay_hz_scaling(im, n, "accu_right_shift", "output_scale",
+                              "output_right_shift", channels, &k);
+    if (!rc)
+        rc = assay_hz_format(im, n, false, &nhwc);
+    if (!rc && !nhwc && (k.first.n > 1 || k.scale.n > 1 || k.second.n > 1))
+        rc = no_axis(im, n);
+    if (!rc)
+        rc = binary(im, n, ASSAY_COMBINE_MUL, "hz_mul", &l);
+    return rc ? rc
+              : assay_hz_rescale(im, n, &k.first, ASSAY_ROUND_FLOOR, &k.scale,
+                                 &k.second, im->s->tensors[l->output].dtype,
+                                 &l->out_program);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of one value: tables, tables by segments, PRelu. */
+#include <string.h>
+
+#include "host-tools/model/onnx_hz.h"
+
+#define N_ENTRIES ((ASSAY_SEGMENTS - 2) * ASSAY_SEGMENT_ENTRIES)
+
+/* A layer on x and constants, with x's shape and labels. */
+static int layer(struct assay_onnx_import *im, const struct assay_onnx_node *n,
+                 enum assay_op op, uint32_t n_in, const uint32_t *in,
+                 unsigned mask, const char *arith, struct assay_layer **l)
+{
+    const struct assay_tensor *t = &im->s->tensors[in[0]];
+    int64_t dims[ASSAY_MAX_RANK];
+    uint32_t y;
+    int rc;
+
+    memcpy(dims, t->dims, sizeof(dims));
+    rc = assay_hz_output(im, n, 0, mask, t->rank, dims, t->axes, &y);
+    if (!rc)
+        rc = assay_onnx_new_layer(im, n, op, n_in, in, y, l);
+    if (!rc)
+        (*l)->arith = arith;
+    return rc;
+}
+
+int assay_hz_lut(struct assay_onnx_import *im, const struct assay_onnx_node *n)
+{
+    const struct assay_onnx_const *table;
+    struct assay_layer *l;
+    uint32_t in[2];
+    int rc = assay_hz_format(im, n, false, NULL);
+
+    if (!rc)
+        rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_S8, &in[0]);
+    if (!rc)
+        rc = assay_hz_const(im, n, 1, "table", ASSAY_S8, 256, &table);
+    if (!rc)
+        rc = assay_onnx_new_constant(im, im->g->values[n->in[1]].name, table,
+                                     table->rank, NULL, "", &in[1]);
+    if (rc)
+        return rc;
+    return layer(im, n, ASSAY_OP_TABLE, 2, in, ASSAY_HZ_S8, "hz_lut", &l);
+}
+
+/* Rows of bound, scale, bias, left shift, right shift. */
+static int segments(struct assay_onnx_import *im,
+                    const struct assay_onnx_node *n, uint32_t *index)
+{
+    static const struct {
+        const char *name;
+        int64_t lo, hi;
+    } fields[ASSAY_SEGMENT_FIELDS] = {
+        {"bound", INT16_MIN, INT16_MAX}, {"scale", INT32_MIN, INT32_MAX},
+        {"bias", INT32_MIN, INT32_MAX},  {"left_shift", 0, 31},
+        {"right_shift", 0, 31},
+    };
+    const int64_t dims[2] = {ASSAY_SEGMENTS, ASSAY_SEGMENT_FIELDS};
+    int32_t rows[ASSAY_SEGMENTS * ASSAY_SEGMENT_FIELDS];
+    const int64_t *v;
+
+    for (int f = 0; f < ASSAY_SEGMENT_FIELDS; f++) {
+        int rc = assay_hz_row(im, n, fields[f].name, ASSAY_SEGMENTS,
+                              fields[f].lo, fields[f].hi, &v);
+
+        if (rc)
+            return rc;
+        for (int s = 0; s < ASSAY_SEGMENTS; s++) {
+            rows[s * ASSAY_SEGMENT_FIELDS + f] = (int32_t)v[s];
+            if (f == 0 && s > 0 && v[s] < v[s - 1])
+                return assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                                       "attribute 'bound': element %d is "
+                                       "%lld, below the one before it",
+                                       s, (long long)v[s]);
+        }
+    }
+    return assay_hz_made(im, n, "segments", ASSAY_S32, 2, dims, rows, index);
+}
+
+static int entries(struct assay_onnx_import *im,
+                   const struct assay_onnx_node *n, uint32_t *index)
+{
+    const int64_t dims[2] = {ASSAY_SEGMENTS - 2, ASSAY_SEGMENT_ENTRIES};
+    int16_t table[N_ENTRIES];
+    const int64_t *v;
+    int rc =
+        assay_hz_row(im, n, "table_param", N_ENTRIES, INT16_MIN, INT16_MAX, &v);
+
+    if (rc)
+        return rc;
+    for (int i = 0; i < N_ENTRIES; i++)
+        table[i] = (int16_t)v[i];
+    return assay_hz_made(im, n, "table", ASSAY_S16, 2, dims, table, index);
+}
+
+int assay_hz_lut2(struct assay_onnx_import *im, const struct assay_onnx_node *n)
+{
+    struct assay_layer *l;
+    uint32_t in[3];
+    int mode;
+    int rc = assay_hz_format(im, n, false, NULL);
+
+    if (!rc)
+        rc = assay_hz_rounding(im, n);
+    if (!rc)
+        rc = assay_hz_word(im, n, "symmetry_mode",
+                           "NONE ORIGIN_SYMMETRIC Y_SYMMETRIC", true, &mode);
+    if (!rc)
+        rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_S16, &in[0]);
+    if (!rc)
+        rc = entries(im, n, &in[1]);
+    if (!rc)
+        rc = segments(im, n, &in[2]);
+    if (!rc)
+        rc = layer(im, n, ASSAY_OP_SEGMENT_TABLE, 3, in, ASSAY_HZ_S16,
+                   "hz_lut2", &l);
+    if (rc)
+        return rc;
+    l->p.segment.symmetry = (uint8_t)(ASSAY_SYMMETRY_NONE + mode);
+    l->p.segment.round = ASSAY_ROUND_HALF_UP;
+    l->p.segment.mix_round = ASSAY_ROUND_HALF_UP;
+    return 0;
+}
+
+struct prelu {
+    struct assay_hz_list scale, shift, accu, neg_scale, neg_shift, slope;
+};
+
+static int prelu_lists(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, int64_t channels,
+                       struct prelu *k)
+{
+    int rc = assay_hz_list(im, n, "positive_scale", channels, INT32_MIN,
+                           INT32_MAX, NULL, &k->scale);
+
+    if (!rc)
+        rc = assay_hz_list(im, n, "positive_right_shift", channels, 0, 31, NULL,
+                           &k->shift);
+    if (!rc)
+        rc = assay_hz_list(im, n, "accu_right_shift", channels, 0, 31, NULL,
+                           &k->accu);
+    if (!rc)
+        rc = assay_hz_list(im, n, "negative_scale", channels, INT32_MIN,
+                           INT32_MAX, NULL, &k->neg_scale);
+    if (!rc)
+        rc = assay_hz_list(im, n, "negative_right_shift", channels, 0, 31, NULL,
+                           &k->neg_shift);
+    return rc;
+}
+
+/* One slope, or one a channel of the last dimension. */
+static int prelu_slope(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, int64_t channels,
+                       struct assay_hz_list *out)
+{
+    const struct assay_onnx_const *k;
+    int64_t *v;
+    int rc = assay_hz_const(im, n, 1, "slope", ASSAY_S16, 0, &k);
+
+    if (rc)
+        return rc;
+    if (k->count != 1 && (int64_t)k->count != channels)
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                               "slope '%.100s': expected 1 or %lld elements, "
+                               "found %zu",
+                               im->g->values[n->in[1]].name,
+                               (long long)channels, k->count);
+    if (k->count > 1 && k->dims[k->rank - 1] != channels)
+        return assay_onnx_skip(im,
+                               "slope '%.100s' of '%s' is not along the last "
+                               "dimension",
+                               im->g->values[n->in[1]].name, n->op);
+    v = assay_arena_array(im->g->arena, k->count, sizeof(*v));
+    if (!v)
+        return assay_onnx_no_memory(im);
+    for (size_t i = 0; i < k->count; i++)
+        v[i] = assay_onnx_const_int(k, i);
+    out->n = (uint32_t)k->count;
+    out->v = v;
+    return 0;
+}
+
+int assay_hz_prelu(struct assay_onnx_import *im,
+                   const struct assay_onnx_node *n)
+{
+    struct assay_builder b;
+    struct assay_layer *l;
+    struct prelu k;
+    enum assay_dtype dtype;
+    int64_t channels;
+    uint32_t x;
+    int rc = assay_hz_format(im, n, true, NULL);
+
+    if (!rc)
+        rc = assay_hz_image(im, n, 0, "input", ASSAY_HZ_S8_16, &x);
+    if (rc)
+        return rc;
+    channels = im->s->tensors[x].dims[3];
+    rc = prelu_lists(im, n, channels, &k);
+    if (!rc)
+        rc = prelu_slope(im, n, channels, &k.slope);
+    if (!rc)
+        rc =
+            layer(im, n, ASSAY_OP_PRELU, 1, &x, ASSAY_HZ_S8_16, "hz_prelu", &l);
+    if (!rc)
+        rc = assay_onnx_new_programs(im, l, 2);
+    if (rc)
+        return rc;
+    dtype = im->s->tensors[l->output].dtype;
+    assay_hz_begin(&b, im);
+    assay_hz_step(&b, ASSAY_STEP_MUL, &k.scale);
+    assay_hz_shr(&b, &k.shift, ASSAY_ROUND_HALF_UP);
+    assay_hz_sat(&b, dtype);
+    rc = assay_hz_end(im, n, &b, &l->in_programs[0]);
+    if (rc)
+        return rc;
+    assay_hz_begin(&b, im);
+    assay_hz_step(&b, ASSAY_STEP_MUL, &k.slope);
+    assay_hz_shr(&b, &k.accu, ASSAY_ROUND_FLOOR);
+    assay_hz_step(&b, ASSAY_STEP_MUL, &k.neg_scale);
+    assay_hz_shr(&b, &k.neg_shift, ASSAY_ROUND_HALF_UP);
+    assay_hz_sat(&b, dtype);
+    return assay_hz_end(im, n, &b, &l->in_programs[1]);
+}
