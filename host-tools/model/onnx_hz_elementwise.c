@@ -159,13 +159,20 @@ static int64_t channels_of(const struct assay_tensor *t)
     return t->rank ? t->dims[t->rank - 1] : 1;
 }
 
-static int no_axis(struct assay_onnx_import *im,
-                   const struct assay_onnx_node *n)
+/* Without data_format an entry a channel can only be along the last dimension;
+ * another number of entries says that it is not. */
+static int check_lists(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, int64_t channels,
+                       const struct assay_hz_list *lists, int count)
 {
-    return assay_onnx_skip(im,
-                           "'%s' with an entry for each channel, but without "
-                           "data_format NHWC",
-                           n->op);
+    for (int i = 0; i < count; i++)
+        if (lists[i].n > 1 && (int64_t)lists[i].n != channels)
+            return assay_onnx_skip(im,
+                                   "'%s' with %u entries, neither one nor as "
+                                   "many as the last dimension has, and "
+                                   "without data_format",
+                                   n->op, lists[i].n);
+    return 0;
 }
 
 int assay_hz_requantize(struct assay_onnx_import *im,
@@ -321,32 +328,35 @@ static int add_lists(struct assay_onnx_import *im,
                      struct add_lists *k)
 {
     static const int64_t zero = 0;
+    int64_t want;
     bool nhwc;
-    int rc =
-        assay_hz_list(im, n, "x_shift", channels, 0, 31, NULL, &k->x_shift);
+    int rc = assay_hz_format(im, n, false, &nhwc);
 
+    if (rc)
+        return rc;
+    want = nhwc ? channels : 0;
+    rc = assay_hz_list(im, n, "x_shift", want, 0, 31, NULL, &k->x_shift);
     if (!rc)
-        rc = assay_hz_list(im, n, "e_shift", channels, 0, 31, &zero,
-                           &k->e_shift);
+        rc = assay_hz_list(im, n, "e_shift", want, 0, 31, &zero, &k->e_shift);
     if (!rc)
-        rc = assay_hz_list(im, n, "e_scale", channels, INT32_MIN, INT32_MAX,
-                           NULL, &k->e_scale);
+        rc = assay_hz_list(im, n, "e_scale", want, INT32_MIN, INT32_MAX, NULL,
+                           &k->e_scale);
     if (!rc)
-        rc = assay_hz_list(im, n, "accu_right_shift", channels, 0, 31, NULL,
+        rc = assay_hz_list(im, n, "accu_right_shift", want, 0, 31, NULL,
                            &k->accu);
     if (!rc)
-        rc = assay_hz_list(im, n, "output_scale", channels, INT32_MIN,
-                           INT32_MAX, NULL, &k->scale);
+        rc = assay_hz_list(im, n, "output_scale", want, INT32_MIN, INT32_MAX,
+                           NULL, &k->scale);
     if (!rc)
-        rc = assay_hz_list(im, n, "output_right_shift", channels, 0, 31, NULL,
+        rc = assay_hz_list(im, n, "output_right_shift", want, 0, 31, NULL,
                            &k->shift);
-    if (!rc)
-        rc = assay_hz_format(im, n, false, &nhwc);
-    if (!rc && !nhwc &&
-        (k->x_shift.n > 1 || k->e_shift.n > 1 || k->e_scale.n > 1 ||
-         k->accu.n > 1 || k->scale.n > 1 || k->shift.n > 1))
-        rc = no_axis(im, n);
-    return rc;
+    if (rc)
+        return rc;
+    return check_lists(im, n, channels,
+                       (struct assay_hz_list[]){k->x_shift, k->e_shift,
+                                                k->e_scale, k->accu, k->scale,
+                                                k->shift},
+                       6);
 }
 
 /* The last dimension of what two operands give, before there is a layer. */
@@ -410,12 +420,14 @@ int assay_hz_mul(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     int rc = out_channels(im, n, &channels);
 
     if (!rc)
-        rc = assay_hz_scaling(im, n, "accu_right_shift", "output_scale",
-                              "output_right_shift", channels, &k);
-    if (!rc)
         rc = assay_hz_format(im, n, false, &nhwc);
-    if (!rc && !nhwc && (k.first.n > 1 || k.scale.n > 1 || k.second.n > 1))
-        rc = no_axis(im, n);
+    if (!rc)
+        rc = assay_hz_scaling(im, n, "accu_right_shift", "output_scale",
+                              "output_right_shift", nhwc ? channels : 0, &k);
+    if (!rc)
+        rc = check_lists(im, n, channels,
+                         (struct assay_hz_list[]){k.first, k.scale, k.second},
+                         3);
     if (!rc)
         rc = binary(im, n, ASSAY_COMBINE_MUL, "hz_mul", &l);
     return rc ? rc
