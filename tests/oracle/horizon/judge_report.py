@@ -44,7 +44,9 @@ def goldens(case):
 def cpu(report, case):
     """Layers, elements and differing elements of the integer layers."""
     want = goldens(case)
-    layers = report["layers"]
+    # A float layer is run in parts that the source has no tensors for.
+    layers = [l for l in report["layers"]
+              if l["status"] != "not_observed" or l["op"] != "Softmax"]
     whole = [l for l in layers if "int" in l.get("dtype", "")]
     floats = [l for l in layers if "float" in l.get("dtype", "")]
     bad = ["%s %s %s %s/%s max %s" % (

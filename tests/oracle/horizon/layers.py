@@ -112,7 +112,8 @@ def geometry(m, h, w):
         if m.odds(0.5):
             pads = [(k[i % 2] - 1) * d[i % 2] // 2 for i in range(4)]
         else:
-            pads = [int(m.r.integers(0, k[i % 2] * d[i % 2]))
+            more = int(m.one_of(0, 0, 2))  # windows in the padding only
+            pads = [int(m.r.integers(0, k[i % 2] * d[i % 2] + more))
                     for i in range(4)]
         out = [(size + pads[i] + pads[i + 2] - d[i] * (k[i] - 1) - 1) // s[i]
                + 1 for i, size in enumerate((h, w))]
@@ -255,7 +256,7 @@ def other_operand(m, x):
 
 
 def format_of(m, x):
-    return "NHWC" if len(m.g.shape(x)) == 4 and m.odds(0.7) else None
+    return "NHWC" if len(m.g.shape(x)) == 4 and m.odds(0.8) else None
 
 
 def add_or_sub(m, x, op=None, inputs=None, dtype=None):
@@ -265,7 +266,8 @@ def add_or_sub(m, x, op=None, inputs=None, dtype=None):
     dtype = dtype or m.one_of(I8, I16)
     name = m.name(op.lower())
     out = np.broadcast_shapes(*[g.shape(t) for t in inputs])
-    n = out[-1] if m.odds(0.7) else 1
+    form = format_of(m, x)
+    n = out[-1] if form and m.odds(0.7) else 1
     wraps = m.odds(0.25)
     wide = bits_of(g.dtype(inputs[0])) == 16
     lo, hi = (0, 15)
@@ -273,7 +275,7 @@ def add_or_sub(m, x, op=None, inputs=None, dtype=None):
         lo, hi = (14, 19) if wide else (20, 26)
     attrs = {"x_shift": m.ints(lo, hi, n), "e_scale": m.ints(1, 32767, n),
              "rounding_method": m.one_of("ROUND", "ROUND", "HARDWARE"),
-             "output_bit": bits_of(dtype), "data_format": format_of(m, x)}
+             "output_bit": bits_of(dtype), "data_format": form}
     if m.odds(0.3):
         attrs.update(x_shift=[15] * n, e_scale=m.ints(16384, 32767, n))
     if op == "Add":

@@ -3,6 +3,7 @@
 elements. See layers.py."""
 import numpy as np
 
+import scaling
 from layers import I8, I16, bits_of
 from scaling import listed
 
@@ -300,21 +301,25 @@ def quantize(m, shape=None):
     return y
 
 
-def dequantize(m, x):
+def dequantize(m, x, top=None):
     """As at the border of a model: NCHW, scales along axis 1."""
     g = m.g
     if len(g.shape(x)) == 4:
         x = transpose(m, x, [0, 3, 1, 2])
     n = g.shape(x)[1] if len(g.shape(x)) > 1 and m.odds(0.6) else 1
     name = m.name("y")
-    s = g.constant(name + "_x_scale", some_scale(m, -20, 2, n))
+    scale = some_scale(m, -20, 2, n)
+    if top:
+        scale = (scale * 0 + top / max(scaling.largest(
+            g.values[x], False)[0], 1)).astype(np.float32)
+    s = g.constant(name + "_x_scale", scale)
     g.scales[x] = [float(v) for v in g.const[s]]
     return g.node("HzDequantize", name + "_HzDequantize", [x, s], np.float32,
                   axis=1 if m.odds(0.5) or n > 1 else None)
 
 
 def softmax(m, x):
-    y = dequantize(m, x)
+    y = dequantize(m, x, 12.0)
     return m.g.node("Softmax", m.name("softmax"), [y], np.float32, axis=1)
 
 
