@@ -163,6 +163,8 @@ static const char *column_state(const struct assay_run_layer *k,
 static void add_wrapped(struct assay_lines *l, const char *prefix,
                         const char *text)
 {
+    /* Under a label the text goes on behind it. */
+    const char *behind = prefix[0] == ' ' ? "          " : "  ";
     size_t room = 118 - strlen(prefix);
 
     while (strlen(text) > room) {
@@ -176,8 +178,8 @@ static void add_wrapped(struct assay_lines *l, const char *prefix,
         snprintf(part, sizeof(part), "%.*s", (int)n, text);
         assay_line_add(l, prefix, part);
         text += n + 1;
-        prefix = "  ";
-        room = 116;
+        prefix = behind;
+        room = 118 - strlen(prefix);
     }
     assay_line_add(l, prefix, text);
 }
@@ -385,7 +387,7 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
     if (!edge_line(t, d, "  where   ", l))
         where_lines(t, d, k->column[column].count, l);
     if (through_text(r, layer, column, text, sizeof(text))[0] != '\0')
-        assay_line_add(l, "          ", text);
+        add_wrapped(l, "          ", text);
     if (r->sides[ASSAY_CASE_BPU].n_samples > 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_COMPILED, "cpu",
                       column_state(k, ASSAY_COL_CPU, cpu, sizeof(cpu)), "sim",

@@ -70,6 +70,8 @@ struct entries {
     size_t n, cap;
     size_t texts;    /* files of the simulator, directly in the folder */
     char first[256]; /* one of them */
+    size_t others;   /* of no known kind */
+    char other[8][128];
 };
 
 static void entries_close(struct entries *e)
@@ -112,7 +114,7 @@ static bool add_entry(struct entries *e, const char *name, size_t stem)
 
 /* One name of the folder: a sample, a text, or nothing that is known. */
 static int sort_in(struct entries *e, const char *folder, const char *name,
-                   const struct assay_model_note *note, struct assay_err *err)
+                   struct assay_err *err)
 {
     size_t n = strlen(name), k;
     char *path = join(folder, name);
@@ -134,15 +136,14 @@ static int sort_in(struct entries *e, const char *folder, const char *name,
             snprintf(e->first, sizeof(e->first), "%.255s", name);
         return 0;
     }
-    if (strncmp(name, "input_", 6) != 0) /* the simulator's padded copies */
-        tell(note, folder, name,
-             "neither an npz, nor a folder, nor a text of the simulator: "
-             "ignored");
+    if (strncmp(name, "input_", 6) == 0) /* the simulator's padded copies */
+        return 0;
+    if (e->others < sizeof(e->other) / sizeof(e->other[0]))
+        snprintf(e->other[e->others++], sizeof(e->other[0]), "%.127s", name);
     return 0;
 }
 
 static int read_folder(struct entries *e, const char *folder,
-                       const struct assay_model_note *note,
                        struct assay_err *err)
 {
     DIR *d = opendir(folder);
@@ -153,7 +154,7 @@ static int read_folder(struct entries *e, const char *folder,
         return assay_fail(err, ASSAY_EIO, "%s: %s", folder, strerror(errno));
     while (!rc && (one = readdir(d)))
         if (one->d_name[0] != '.')
-            rc = sort_in(e, folder, one->d_name, note, err);
+            rc = sort_in(e, folder, one->d_name, err);
     closedir(d);
     if (!rc && e->n)
         qsort(e->v, e->n, sizeof(*e->v), by_name);
@@ -245,7 +246,13 @@ static int take_folder(struct assay_case *c, struct assay_case_column *k,
                        struct assay_err *err)
 {
     struct entries e = {0};
-    int rc = read_folder(&e, path, note, err);
+    int rc = read_folder(&e, path, err);
+
+    /* Beside texts, the reader of the texts tells of them. */
+    for (size_t i = 0; !rc && !e.texts && i < e.others; i++)
+        tell(
+            note, path, e.other[i],
+            "neither an npz nor a folder nor a text of the simulator: ignored");
 
     if (!rc && e.texts && e.n)
         rc = assay_fail(err, ASSAY_EMISMATCH,

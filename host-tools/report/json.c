@@ -227,7 +227,7 @@ static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
         const struct assay_row_column *k = &row->columns[c];
         json_t *o;
 
-        if (!k->observed)
+        if (!k->observed && (r->columns & (1u << c)) == 0)
             continue;
         o = json_object();
         set(r, o, "count", integer(k->diff.count));
