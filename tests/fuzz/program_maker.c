@@ -217,15 +217,152 @@ static void finish(struct maker *m, enum assay_dtype y)
     put_plain(m, ASSAY_STEP_CLAMP, lo, hi);
 }
 
+/* ---- forms that vector kernels know ------------------------------------------ */
+
+static void put_step(struct maker *m, unsigned kind, unsigned round,
+                     unsigned bits)
+{
+    const struct assay_step s = {
+        .kind = (uint8_t)kind, .round = (uint8_t)round, .bits = (uint8_t)bits};
+
+    put(m, &s);
+}
+
+/* Operands of [lo, hi], one or one a channel; 0, 0 of b: it takes none. */
+static void put_ints(struct maker *m, unsigned kind, unsigned round, int64_t lo,
+                     int64_t hi, int64_t b_lo, int64_t b_hi)
+{
+    size_t n = chance(m->c, 60) ? m->channels : 1;
+    int64_t *a = assay_arena_array(m->slice->arena, n, sizeof(*a));
+    int64_t *b = assay_arena_array(m->slice->arena, n, sizeof(*b));
+    const struct assay_step s = {.kind = (uint8_t)kind,
+                                 .round = (uint8_t)round,
+                                 .n = (uint32_t)n,
+                                 .a = a,
+                                 .b = b_lo || b_hi ? b : NULL};
+
+    if (!a || !b)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        a[i] = choose(m->c, lo, hi);
+        b[i] = choose(m->c, b_lo, b_hi);
+    }
+    put(m, &s);
+}
+
+static void put_floats(struct maker *m, unsigned kind, float a, float b)
+{
+    int64_t *ab = assay_arena_array(m->slice->arena, 2, sizeof(*ab));
+    const struct assay_step s = {.kind = (uint8_t)kind,
+                                 .n = 1,
+                                 .a = ab,
+                                 .b = ab && kind == ASSAY_STEP_FCLAMP ? ab + 1
+                                                                      : NULL};
+
+    if (!ab)
+        return;
+    memcpy(&ab[0], &a, sizeof(a)); /* little-endian, the rest is 0 */
+    memcpy(&ab[1], &b, sizeof(b));
+    put(m, &s);
+}
+
+/* [add_zp], for all channels mostly; the clamp is finish()'s. */
+static void put_zero(struct maker *m)
+{
+    int64_t *a = assay_arena_array(m->slice->arena, 1, sizeof(*a));
+    const struct assay_step s = {.kind = ASSAY_STEP_ADD_ZP, .n = 1, .a = a};
+
+    if (!a || chance(m->c, 30))
+        return;
+    a[0] = choose(m->c, -255, 255);
+    put(m, &s);
+}
+
+/* [add_scaled] [wrap] shr, sat 16, mul, shr, sat: the fixed-point model's. */
+static void fixed_form(struct maker *m, enum assay_dtype y)
+{
+    int64_t far = chance(m->c, 20) ? 31 : 10;
+    unsigned bits = y == ASSAY_S8 ? 8 : y == ASSAY_S16 ? 16 : 32;
+
+    if (m->second && chance(m->c, 70))
+        put_ints(m, ASSAY_STEP_ADD_SCALED, ASSAY_ROUND_FLOOR,
+                 far == 31 ? -31 : -2, far, -32768, 32767);
+    if (m->second || chance(m->c, 40))
+        put_step(m, ASSAY_STEP_WRAP, 0, 32);
+    if (y == ASSAY_S32 && chance(m->c, 70)) /* the accumulator */
+        return;
+    if (chance(m->c, 85))
+        put_ints(m, ASSAY_STEP_SHR, ASSAY_ROUND_FLOOR, 0, far, 0, 0);
+    put_step(m, ASSAY_STEP_SAT, 0, 16);
+    put_ints(m, ASSAY_STEP_MUL, 0, chance(m->c, 40) ? -32767 : 16384, 32767, 0,
+             0);
+    put_ints(m, ASSAY_STEP_SHR,
+             chance(m->c, 70) ? ASSAY_ROUND_FLOOR : ASSAY_ROUND_HALF_UP,
+             far == 31 ? 0 : 12, far == 31 ? 31 : 24, 0, 0);
+    put_step(m, ASSAY_STEP_SAT, 0, bits);
+    if (chance(m->c, 30)) /* relu */
+        put_plain(m, ASSAY_STEP_CLAMP, 0, choose(m->c, 0, 200));
+}
+
+/* A multiplier of 32 bits with its high half, or a product and a shift. */
+static void high_form(struct maker *m)
+{
+    unsigned kind = (unsigned)choose(m->c, ASSAY_STEP_MUL, ASSAY_STEP_SDMULH);
+
+    if (kind != ASSAY_STEP_MUL && chance(m->c, 40)) {
+        put_ints(m, ASSAY_STEP_SHL, 0, 0, 20, 0, 0);
+        put_step(m, ASSAY_STEP_WRAP, 0, 32);
+    }
+    put_ints(m, kind, 0, chance(m->c, 30) ? -INT32_MAX : 1 << 30, INT32_MAX, 0,
+             0);
+    if (kind == ASSAY_STEP_MUL)
+        put_ints(m, ASSAY_STEP_SHR, ASSAY_ROUND_HALF_UP, 30, 62, 0, 0);
+    else
+        put_ints(m, ASSAY_STEP_SHR,
+                 chance(m->c, 50) ? ASSAY_ROUND_HALF_UP : ASSAY_ROUND_HALF_AWAY,
+                 0, 31, 0, 0);
+    put_zero(m);
+}
+
+/* to_f32, fmul, [fadd], fclamp, fround half_even, by hand or by magic. */
+static void float_form(struct maker *m)
+{
+    float lo = (float)choose(m->c, -300, 0), hi = (float)choose(m->c, 0, 300);
+
+    put_step(m, ASSAY_STEP_TO_F32, 0, 0);
+    put_floats(m, ASSAY_STEP_FMUL,
+               ldexpf((float)choose(m->c, 128, 255), -(int)choose(m->c, 7, 40)),
+               0);
+    if (chance(m->c, 40))
+        put_floats(m, ASSAY_STEP_FADD, (float)choose(m->c, -200, 200) / 2.0f,
+                   0);
+    put_floats(m, ASSAY_STEP_FCLAMP, lo, hi);
+    if (chance(m->c, 30)) {
+        put_floats(m, ASSAY_STEP_FADD, 12582912.0f, 0);
+        put_floats(m, ASSAY_STEP_FADD, -12582912.0f, 0);
+        put_step(m, ASSAY_STEP_FROUND, ASSAY_ROUND_TRUNC, 0);
+    } else {
+        put_step(m, ASSAY_STEP_FROUND, ASSAY_ROUND_HALF_EVEN, 0);
+    }
+    put_zero(m);
+}
+
 void make_program(struct choices *c, struct assay_slice *s,
                   struct assay_program *to, size_t channels,
                   struct assay_interval *from,
                   const struct assay_interval *second, enum assay_dtype y_dtype)
 {
     struct maker m = {c, s, to, channels, from, second};
-    int64_t steps = choose(c, 0, ASSAY_MAX_STEPS - 3);
+    bool is_form = from[0].kind == ASSAY_VALUE_INT && chance(c, 40);
+    int64_t steps = is_form ? 0 : choose(c, 0, ASSAY_MAX_STEPS - 3);
 
     to->n_steps = 0;
+    if (is_form && (second || chance(c, 50)))
+        fixed_form(&m, y_dtype);
+    else if (is_form && chance(c, 50))
+        high_form(&m);
+    else if (is_form)
+        float_form(&m);
     for (int64_t i = 0; i < steps; i++) {
         struct assay_step step;
 
