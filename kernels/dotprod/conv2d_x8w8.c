@@ -301,6 +301,7 @@ static void tile_1(const struct assay_tile_job *job)
 }
 
 static const struct assay_gemm gemm = {
+    .element = 1,
     .rows = 8,
     .cols = 8,
     .quad = 4,

@@ -113,6 +113,7 @@ static void tile_1(const struct assay_tile_job *job)
 }
 
 const struct assay_gemm assay_gemm_neon = {
+    .element = 1,
     .rows = 4,
     .cols = 4,
     .quad = 16,

@@ -35,7 +35,7 @@ static struct geometry geometry_of(const struct assay_gemm *g,
     s.group_oc = (size_t)(p->oc / p->groups);
     s.group_padded = assay_round_up(s.group_oc, g->cols);
     s.depth = (size_t)p->kh * (size_t)p->kw * s.group_c;
-    s.steps = assay_round_up(s.depth, 16) / 16;
+    s.steps = assay_round_up(s.depth * g->element, 16) / 16;
     s.padded = s.group_padded * (size_t)p->groups;
     s.pixels = (size_t)p->n * (size_t)p->oh * (size_t)p->ow;
     bytes = s.steps * 16;
@@ -84,6 +84,21 @@ static uint32_t pack_channel(const struct assay_gemm *g,
     return sum;
 }
 
+/* The same in 16 bits, without its zero point. */
+static void pack_wide(const struct assay_gemm *g, const struct assay_conv2d *p,
+                      const struct geometry *s, size_t o, size_t column,
+                      int8_t *tile)
+{
+    const uint8_t *w = (const uint8_t *)p->weights + o * s->depth;
+    int16_t *to = (int16_t *)(void *)tile + column * 8;
+
+    for (size_t k = 0; k < s->depth; k++) {
+        int32_t v = p->w_dtype == ASSAY_U8 ? w[k] : (int8_t)w[k];
+
+        to[k / 8 * 8 * g->cols + k % 8] = (int16_t)(v - p->w_zero[o]);
+    }
+}
+
 void assay_gemm_pack(const struct assay_gemm *g, const struct assay_conv2d *p,
                      void *packed)
 {
@@ -101,16 +116,20 @@ void assay_gemm_pack(const struct assay_gemm *g, const struct assay_conv2d *p,
     for (size_t o = 0; o < (size_t)p->oc; o++) {
         size_t group = o / s.group_oc, j = o % s.group_oc;
         size_t at = group * s.group_padded + j;
+        int8_t *tile = tiles + at / g->cols * g->cols * s.steps * 16;
         int32_t zero = p->w_zero[o] - (flip ? 128 : 0);
         uint32_t sum;
 
+        if (p->bias)
+            bias[at] = p->bias[o];
+        if (g->element == 2) {
+            pack_wide(g, p, &s, o, at % g->cols, tile);
+            continue;
+        }
         sum = pack_channel(g, &s, (const uint8_t *)p->weights + o * s.depth,
-                           flip, at % g->cols,
-                           tiles + at / g->cols * g->cols * s.steps * 16,
-                           &head->no_min);
+                           flip, at % g->cols, tile, &head->no_min);
         sum -= (uint32_t)zero * (uint32_t)s.depth;
-        bias[at] = (int32_t)((p->bias ? (uint32_t)p->bias[o] : 0u) -
-                             (uint32_t)x_zero * sum);
+        bias[at] = (int32_t)((uint32_t)bias[at] - (uint32_t)x_zero * sum);
         w_zero[at] = zero;
         if (zero != 0)
             head->any_w_zero = 1;
@@ -269,6 +288,7 @@ void assay_gemm_run(const struct assay_gemm *g, const struct assay_conv2d *p,
                     const void *packed, const void *x, void *y, void *scratch)
 {
     struct run r = {.g = g, .p = p, .s = geometry_of(g, p), .y = y};
+    struct assay_conv2d image = *p; /* of bytes */
     struct scratch_parts at = parts_of(g, &r.s);
     const struct packed_head *head = packed;
     uint8_t *base = scratch;
@@ -288,6 +308,7 @@ void assay_gemm_run(const struct assay_gemm *g, const struct assay_conv2d *p,
     r.second_size = r.e.second_dtype ? assay_dtype_size(r.e.second_dtype) : 0;
     r.e.bias = (const int32_t *)(const void *)(head + 1);
     r.e.w_zero = head->any_w_zero ? r.e.bias + r.s.padded : NULL;
+    image.c *= (int32_t)g->element;
     for (size_t first = 0; first < r.s.pixels; first += r.s.block) {
         size_t n =
             r.s.pixels - first < r.s.block ? r.s.pixels - first : r.s.block;
@@ -295,7 +316,8 @@ void assay_gemm_run(const struct assay_gemm *g, const struct assay_conv2d *p,
         for (size_t group = 0; group < (size_t)p->groups; group++) {
             size_t rows = g->rows;
 
-            assay_gemm_gather(p, group, first, n, rows, x, r.line, r.panels);
+            assay_gemm_gather(&image, group, first, n, rows, x, r.line,
+                              r.panels);
             if (r.e.w_zero)
                 assay_gemm_sums(r.panels, n, rows, r.s.steps, r.sums);
             run_block(&r, group, first, n);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolution as a matrix product: rows are output pixels, columns output
- * channels, depth is kh * kw * channels of the group, in steps of 16.
+ * channels, depth is kh * kw * channels of the group, in steps of 16 bytes.
  *
  * A block of pixels is gathered once into panels ([depth / 16][rows][16],
  * signed bytes) and multiplied with all tiles of the weights. Unsigned
  * operands become signed by flipping the top bit, zero points included; they
  * are folded into the bias with the sums of the weights, and with the sums of
- * the pixels only where a weight zero point is not 0.
+ * the pixels only where a weight zero point is not 0. Elements of 16 bits are
+ * gathered as twice as many bytes; their weights are packed without their
+ * zero points.
  */
 #ifndef ASSAY_KERNELS_NEON_GEMM_H
 #define ASSAY_KERNELS_NEON_GEMM_H
@@ -32,9 +34,10 @@ struct assay_tile_job {
 typedef void assay_tile_fn(const struct assay_tile_job *job);
 
 struct assay_gemm {
+    size_t element;           /* bytes of a gathered or packed element: 1, 2 */
     size_t rows;              /* pixels of a panel: 4 or 8 */
     size_t cols;              /* channels of a tile: 4 or 8 */
-    size_t quad;              /* consecutive depth of one channel: 4 or 16 */
+    size_t quad;              /* consecutive bytes of one channel: 4 or 16 */
     assay_tile_fn *tile;      /* right for every weight */
     assay_tile_fn *tile_fast; /* needs weights without -128 */
     assay_tile_fn *tile_4;    /* 4 rows, for a low last panel; or NULL */

@@ -94,7 +94,11 @@ static void program_case(struct kc *k, struct conv_case *c, unsigned which)
             which = 12 + which % 3; /* takes any int64 */
         if (which == KC_HZ_HIGH)
             which++;
-        if (kc_chance(k, 30))
+        if (kc_chance(k, 50)) /* the sum wraps: what vectors take */
+            which = KC_HZ_FIRST + (unsigned)kc_range(k, 2, 4);
+        else if (kc_chance(k, 20))
+            which = KC_HZ_HIGH + (unsigned)kc_range(k, 1, 2);
+        else if (kc_chance(k, 30))
             which = KC_POLICIES;
     }
     if (which < KC_POLICIES) {
@@ -347,6 +351,9 @@ void kc_check_conv2d(struct kc *k)
 
     for (int64_t i = 0; i < 17 * 17; i++)
         one_case(k, "conv2d_tails", i, k->table.conv2d_x8w8, false, false,
+                 true);
+    for (int64_t i = 0; i < 17 * 17; i++)
+        one_case(k, "conv2d_x16_tails", i, k->table.conv2d_x16w8, false, true,
                  true);
     for (int64_t i = 0; i < 70; i++)
         one_case(k, "dwconv2d_tails", i, k->table.dwconv2d_x8w8, true, false,
