@@ -128,6 +128,7 @@ rm -f "$work"/*.tally
 script "random models" make_cases.py "$work/random" --models "$MODELS" \
     --layers "$LAYERS" || finish
 script "their files say what was made" executor.py "$work/random"/*/
+script "they hold what they should" features.py "$work/random"/*/
 if [ "$MODELS/$LAYERS" = 16/160 ]; then
     script "altered rules are caught" mutations.py --doc docs/testing.md \
         "$work/random"/*/
