@@ -11,7 +11,7 @@
  * too. Unsigned outputs are computed 128 lower and flipped at the end.
  *
  * The forms M15 and S32 may add a scaled second operand first; fixed.h has
- * their arithmetic.
+ * their arithmetic, and the ends of all forms.
  */
 #ifndef ASSAY_KERNELS_NEON_EPILOGUE_H
 #define ASSAY_KERNELS_NEON_EPILOGUE_H
@@ -157,31 +157,6 @@ ASSAY_INLINE int32x4_t assay_epi_scale(const struct assay_epilogue *e,
     int32x4_t fix = vandq_s32(vandq_s32(v, l->right), vdupq_n_s32(e->away));
 
     return vrshlq_s32(vqaddq_s32(v, vshrq_n_s32(fix, 31)), l->right);
-}
-
-#include "kernels/neon/fixed.h"
-
-/* Sixteen accumulators of channel quads to sixteen bytes. */
-ASSAY_INLINE int8x16_t
-assay_epi_16(const struct assay_epilogue *e, enum assay_epilogue_form form,
-             const struct assay_epi_lanes *l0, const struct assay_epi_lanes *l1,
-             const struct assay_epi_lanes *l2, const struct assay_epi_lanes *l3,
-             int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
-{
-    int16x8_t lo, hi;
-    int8x16_t r;
-
-    if (form == ASSAY_EPI_M15_S8 || form == ASSAY_EPI_M15_S8_UP)
-        return assay_fixed_bytes(e, form == ASSAY_EPI_M15_S8_UP, l0, l1, l2, l3,
-                                 a, b, c, d);
-    a = assay_epi_scale(e, form, l0, a);
-    b = assay_epi_scale(e, form, l1, b);
-    c = assay_epi_scale(e, form, l2, c);
-    d = assay_epi_scale(e, form, l3, d);
-    lo = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), e->zp);
-    hi = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), e->zp);
-    r = vqmovn_high_s16(vqmovn_s16(lo), hi);
-    return veorq_s8(vminq_s8(vmaxq_s8(r, e->lo), e->hi), e->flip);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arithmetic of the forms M15 and S32 of epilogue.h, which includes it.
+ * The arithmetic of the forms M15 and S32, and the ends of all forms.
  *
  *   M15:  s = sat16(v >> r), y = (s * m) >> n, saturated, then bounds
  *
@@ -63,6 +63,29 @@ ASSAY_INLINE int8x16_t assay_fixed_bytes(
     r = up ? vqmovn_high_s16(vqmovn_s16(lo), hi)
            : vuzp2q_s8(vreinterpretq_s8_s16(lo), vreinterpretq_s8_s16(hi));
     return vminq_s8(vmaxq_s8(r, e->lo), e->hi);
+}
+
+/* Sixteen accumulators of channel quads to sixteen bytes. */
+ASSAY_INLINE int8x16_t
+assay_epi_16(const struct assay_epilogue *e, enum assay_epilogue_form form,
+             const struct assay_epi_lanes *l0, const struct assay_epi_lanes *l1,
+             const struct assay_epi_lanes *l2, const struct assay_epi_lanes *l3,
+             int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
+{
+    int16x8_t lo, hi;
+    int8x16_t r;
+
+    if (form == ASSAY_EPI_M15_S8 || form == ASSAY_EPI_M15_S8_UP)
+        return assay_fixed_bytes(e, form == ASSAY_EPI_M15_S8_UP, l0, l1, l2, l3,
+                                 a, b, c, d);
+    a = assay_epi_scale(e, form, l0, a);
+    b = assay_epi_scale(e, form, l1, b);
+    c = assay_epi_scale(e, form, l2, c);
+    d = assay_epi_scale(e, form, l3, d);
+    lo = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), e->zp);
+    hi = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), e->zp);
+    r = vqmovn_high_s16(vqmovn_s16(lo), hi);
+    return veorq_s8(vminq_s8(vmaxq_s8(r, e->lo), e->hi), e->flip);
 }
 
 /* Eight accumulators of channel quads l0, l1 to eight int16. */

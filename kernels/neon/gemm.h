@@ -14,7 +14,7 @@
 #ifndef ASSAY_KERNELS_NEON_GEMM_H
 #define ASSAY_KERNELS_NEON_GEMM_H
 
-#include "kernels/neon/epilogue.h"
+#include "kernels/neon/fixed.h"
 
 /* One column tile times some panels of equal height. */
 struct assay_tile_job {
