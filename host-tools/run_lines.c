@@ -7,6 +7,7 @@
 #include "host-tools/report/report.h"
 
 #define TEXT 1024
+#define LINE 116 /* bytes that surely fit into 120 columns */
 
 void assay_line_add(struct assay_lines *l, const char *prefix, const char *text)
 {
@@ -36,7 +37,7 @@ const char *assay_run_reference(const struct assay_run *r, char *out,
                          c->opt[0] != '\0' ? c->opt : "?", NULL);
 }
 
-/* " · sim sim/ (2 of 3 samples)", for each column that has files. */
+/* "sim sim/ (2 of 3 samples) · bpu bpu/": the columns that have files. */
 static const char *column_sources(const struct assay_run *r, char *out,
                                   size_t cap)
 {
@@ -48,6 +49,9 @@ static const char *column_sources(const struct assay_run *r, char *out,
 
         if (k->from == NULL)
             continue;
+        if (at > 0)
+            snprintf(out + at, cap - at, " · ");
+        at = strlen(out);
         assay_message(out + at, cap - at,
                       k->n_have == r->n_samples ? ASSAY_MSG_HEAD_COLUMN
                                                 : ASSAY_MSG_HEAD_COLUMN_SOME,
@@ -58,11 +62,30 @@ static const char *column_sources(const struct assay_run *r, char *out,
     return out;
 }
 
+/* Behind the reference where there is room, else a line of their own. */
+static void source_lines(const struct assay_run *r, char *text, size_t cap,
+                         struct assay_lines *l)
+{
+    char columns[900], line[TEXT];
+
+    column_sources(r, columns, sizeof(columns));
+    if (columns[0] != '\0' && strlen(text) + strlen(columns) < LINE) {
+        snprintf(text + strlen(text), cap - strlen(text), " · %s", columns);
+        columns[0] = '\0';
+    }
+    assay_line_add(l, "", text);
+    if (columns[0] == '\0')
+        return;
+    assay_message(line, sizeof(line), ASSAY_MSG_HEAD_COMPILED, "columns",
+                  columns, NULL);
+    assay_line_add(l, "", line);
+}
+
 void assay_run_head_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l)
 {
-    char text[TEXT], ref[256], hash[2 * 4 + 1 + 4], columns[400];
+    char text[TEXT], ref[256], hash[2 * 4 + 1 + 4];
 
     assay_hex(r->s->model_sha256, 4, hash);
     strcat(hash, "…");
@@ -75,9 +98,8 @@ void assay_run_head_lines(struct assay_run *r,
     assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SAMPLES, "samples",
                   assay_num_u(r->n_samples).text, "time", r->started,
                   "numerics", r->p.numerics, "reference",
-                  assay_run_reference(r, ref, sizeof(ref)), "columns",
-                  column_sources(r, columns, sizeof(columns)), NULL);
-    assay_line_add(l, "", text);
+                  assay_run_reference(r, ref, sizeof(ref)), NULL);
+    source_lines(r, text, sizeof(text), l);
     if (r->n_host > 0 && r->n_golden > 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SOME_REFERENCE, "have",
                       assay_num_u(r->n_host).text, "samples",
@@ -187,6 +209,11 @@ static enum assay_message_id verdict_message(const struct assay_run *r,
     };
 
     if (s->verdict == ASSAY_VERDICT_MATCH &&
+        s->side_status[0][ASSAY_ROW_INHERITED] +
+                s->side_status[1][ASSAY_ROW_INHERITED] >
+            0)
+        return ASSAY_MSG_VERDICT_MATCH_INHERITED;
+    if (s->verdict == ASSAY_VERDICT_MATCH &&
         s->row_status[ASSAY_ROW_WITHIN] + s->row_status[ASSAY_ROW_INHERITED] >
             0)
         return ASSAY_MSG_VERDICT_MATCH_WITHIN;
@@ -271,6 +298,7 @@ static void add_columns(const struct assay_run *r,
 {
     char one[400];
 
+    text[0] = '\0';
     for (unsigned s = 0; s < ASSAY_SIDES; s++) {
         if (r->p.c.columns[s].from == NULL)
             continue;
@@ -301,7 +329,12 @@ static void count_lines(const struct assay_run *r,
                       ASSAY_MSG_SUM_SHORT, "layers",
                       assay_num_u(sum->compared).text, "column",
                       assay_column_name(ASSAY_COL_CPU), "counts", counts, NULL);
-        add_columns(r, sum, text, sizeof(text));
+        add_columns(r, sum, columns, sizeof(columns));
+        if (strlen(text) + strlen(columns) < LINE) {
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                     columns[0] != '\0' ? " · " : "", columns);
+            columns[0] = '\0';
+        }
     } else {
         uint32_t good =
             s[ASSAY_ROW_EXACT] + s[ASSAY_ROW_WITHIN] + s[ASSAY_ROW_INHERITED];

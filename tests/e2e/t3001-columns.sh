@@ -1,0 +1,228 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The columns sim and bpu: culprits, inherited, masked and unobserved layers,
+# verdicts, what is required. The columns are invented: what assay itself
+# computes when one layer's arithmetic is another.
+. "$(dirname "$0")/lib.sh"
+schema=$ROOT/docs/assay-report-1.schema.json
+
+tool() { python3 "$ROOT/tests/support/sim_files.py" "$@"; }
+
+# compiled NAME OPTION...: outputs of all layers, computed otherwise.
+compiled() {
+    local name=$1
+    shift
+    "$assay" run "$digits" --local -q --save-outputs -o "$work/made" "$@" \
+        >/dev/null 2>&1
+    mv "$work/made/outputs" "$work/$name"
+    rm -r "$work/made"
+}
+
+compiled right
+compiled wrong --arith conv2=q31_floor
+compiled worse --arith conv2=q31_floor --arith pw4=q31_floor
+cp -r "$digits" "$work/case"
+chmod -R u+w "$work/case"
+
+column() { # column SIDE SOURCE [EDIT ARG...]: SOURCE becomes case/SIDE
+    local side=$1 source=$2
+    shift 2
+    rm -rf "$work/case/$side"
+    [ "$source" = none ] && return
+    cp -r "$work/$source" "$work/case/$side"
+    [ $# = 0 ] || tool "$1" "$work/case/$side" "${@:2}"
+}
+
+judge() { # judge RC TEXT OPTION...: runs the case, report in $work/r.json
+    local want=$1 text=$2
+    shift 2
+    run "$assay" run "$work/case" --local -q --json "$work/r.json" "$@"
+    expect_rc "$want" "$text"
+    cp "$work/out" "$work/said"
+    run python3 "$ROOT/tests/support/check_schema.py" "$schema" "$work/r.json"
+    expect_rc 0 "$text: the report conforms to its schema"
+    cp "$work/said" "$work/out"
+}
+
+report() { # report TEXT PYTHON: asserts on r, L (layers by name)
+    cp "$work/out" "$work/said"
+    run python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+L = {l["name"]: l for l in r["layers"]}
+def sim(name): return L[name]["columns"]["sim"]
+def bpu(name): return L[name]["columns"]["bpu"]
+'"$2" "$work/r.json"
+    expect_rc 0 "$1"
+    cp "$work/said" "$work/out"
+}
+
+# Equal: short, and what was not examined.
+column sim right
+judge 0 "an equal simulator"
+expect_out '^# .*sim sim/$' "the head names the source"
+expect_out '^ 21 layers · cpu: 21 exact · sim: 21 observed, 21 exact$' "counts"
+expect_out '^match   not examined: bpu \(no dump, no backend\): this proves arithmetic, CPU and compiler, not the accelerator' \
+    "the last line"
+expect "a green run prints no rows" test "$(wc -l <"$work/out")" -le 5
+column sim right keep logits conv1.y_QuantizeLinear_Output
+judge 0 "a simulator that shows two layers"
+expect_out ' sim: 2 observed, 2 exact; 19 not observed$' "the rest is counted"
+report "coverage is the cpu's" '
+assert r["coverage"]["compared"] == r["coverage"]["expected"] == 21
+assert r["not_examined"] == ["bpu"], r["not_examined"]
+assert sim("conv2")["status"] == "not_observed"
+assert r["column_counts"]["sim"]["not_observed"] == 19
+assert L["conv2"]["status"] == "exact"'
+
+# A layer computed otherwise, and what it feeds.
+column sim wrong
+judge 1 "a simulator that is wrong in conv2"
+expect_out '^compile: first culprit conv2: the CPU equals the reference in every layer, the compiled model does not' \
+    "the verdict"
+expect_out '^ idx op +name +shape +cpu +sim +mism +max first +isolated cause' \
+    "the table has a column sim"
+expect_out '^ 003 Conv +conv2 .* exact +DIVERGED ' "the row"
+expect_out '^ 4 samples · 21 layers · cpu: 21 exact · sim: 21 observed: [0-9]+ exact, 1 diverged, [0-9]+ inherited$' \
+    "counts of each status"
+expect_out '^  layer   conv 3x3 s2, int8 input, pads t,l,b,r = ' "the geometry"
+expect_out '^not examined: bpu ' "the last line"
+expect "no line is wider than 120 columns" python3 -c '
+import sys
+sys.exit(any(len(l.rstrip("\n")) > 120 for l in
+             open(sys.argv[1], encoding="utf-8")))' "$work/out"
+report "one culprit, the rest inherited on its own inputs" '
+assert [(c["name"], c["column"], c["verdict"]) for c in r["culprits"]] == \
+    [("conv2", "sim", "compile")], r["culprits"]
+assert r["verdict"] == "compile" and r["verdict_id"] == "VERDICT_COMPILE"
+c = sim("conv2")
+assert c["status"] == "diverged" and c["verdict"] == "compile"
+assert c["isolated"]["mismatch"] == c["mismatch"] > 0
+assert L["conv2"]["status"] == "diverged"
+assert L["conv2"]["columns"]["cpu"]["status"] == "exact"
+late = [l for l in r["layers"] if l["columns"]["sim"]["status"] == "inherited"]
+assert len(late) > 3, late
+assert all(l["columns"]["sim"]["isolated"]["mismatch"] == 0 for l in late)
+assert all(l["columns"]["sim"]["judged_through"] == [] for l in late)'
+
+# Two culprits, the second behind layers that were not observed.
+column sim worse drop relu2.y_QuantizeLinear_Output \
+    dw3.y_QuantizeLinear_Output relu3.y_QuantizeLinear_Output
+judge 1 "two wrong layers"
+expect_out '^  also    pw4 \(.*judged through relu2, dw3, relu3, which were not observed\)' \
+    "the second was judged through what lies between"
+report "the effect is carried through layers that were not observed" '
+assert [c["name"] for c in r["culprits"]] == ["conv2", "pw4"], r["culprits"]
+c = sim("pw4")
+assert c["judged_through"] == ["relu2", "dw3", "relu3"], c
+assert 0 < c["isolated"]["mismatch"] < c["mismatch"], c
+assert sim("dw3")["status"] == "not_observed"
+assert sim("conv5")["status"] == "inherited"'
+column sim wrong drop conv2.y_QuantizeLinear_Output
+judge 1 "the wrong layer itself was not observed"
+report "the culprit is the segment" '
+assert [c["name"] for c in r["culprits"]] == ["relu2"], r["culprits"]
+assert sim("relu2")["judged_through"] == ["conv2"]'
+expect_out '^ +judged through conv2, which was not observed' "and that is said"
+
+# A flipped element: what is equal behind it is masked, never a culprit.
+column sim right flip pw4.y_QuantizeLinear_Output
+judge 1 "one element flipped"
+report "only that layer is a culprit" '
+assert [c["name"] for c in r["culprits"]] == ["pw4"], r["culprits"]
+assert sim("pw4")["mismatch"] == 4
+assert sim("relu4")["status"] == "exact"
+assert sim("relu4")["reason"] == "masked"'
+column sim wrong
+judge 0 "only some layers" --layers 'dw*'
+report "what feeds them is not judged, and that is said" '
+assert [n for n, l in L.items() if l["columns"]["sim"]["status"] !=
+        "not_observed"] == ["dw3"]
+assert sim("dw3")["status"] == "inherited"
+assert r["verdict_id"] == "VERDICT_MATCH_INHERITED", r["verdict_id"]'
+
+# The accelerator.
+column sim right
+column bpu wrong
+judge 1 "right in the simulator, wrong on the board"
+expect_out '^runtime: first culprit conv2: compiled right, wrong on the board' \
+    "runtime"
+expect_out '^  columns cpu equal · sim equal · bpu differs in ' "the columns"
+expect_out ' idx op .* cpu +sim +bpu +mism' "the table has both columns"
+expect_out '^cpu, sim and bpu were examined' "nothing is left out"
+expect "no line is wider than 120 columns with both" python3 -c '
+import sys
+sys.exit(any(len(l.rstrip("\n")) > 120 for l in
+             open(sys.argv[1], encoding="utf-8")))' "$work/out"
+column sim wrong
+judge 1 "the board does what the simulator does"
+report "compile, in both columns" '
+assert [(c["name"], c["column"], c["verdict"]) for c in r["culprits"]] == \
+    [("conv2", "sim", "compile"), ("conv2", "bpu", "compile")], r["culprits"]'
+column bpu wrong keep logits
+judge 1 "the board shows its output only"
+report "its segment is the simulator's divergence, not a new one" '
+assert {c["verdict"] for c in r["culprits"]} == {"compile"}, r["culprits"]
+assert r["culprits"][0]["name"] == "conv2"'
+column sim none
+column bpu wrong
+judge 1 "a board without a simulator"
+expect_out 'the simulator was not$' "it says so"
+expect_out 'add the simulator.s' "and what to do"
+report "neither compiler nor board is blamed" '
+assert r["verdict"] == "unexplained"
+assert r["verdict_id"] == "VERDICT_NO_SIMULATOR"
+assert r["not_examined"] == ["sim"], r["not_examined"]'
+column sim worse
+judge 1 "simulator and board differ, and not alike"
+report "both are told" '
+v = {(c["name"], c["column"]): c["verdict"] for c in r["culprits"]}
+assert v["conv2", "sim"] == v["conv2", "bpu"] == "compile", v
+assert v["pw4", "sim"] == "unexplained", v'
+column bpu none
+
+# The CPU's own difference at the same layer comes first.
+column sim wrong
+judge 1 "the cpu is wrong as well" --arith conv2=q31_floor
+report "its verdict is the first" '
+c = r["culprits"][0]
+assert (c["name"], c["column"]) == ("conv2", "cpu"), r["culprits"]
+assert sim("conv2")["status"] == "inherited"
+assert sim("conv2")["reason"] == "equals the engine, not the reference"'
+
+# Evidence.
+column sim right
+judge 0 "--require sim" --require sim
+rm "$work/case/sim/0002.npz"
+judge 0 "a sample without a simulator"
+expect_out 'sim sim/ \(3 of 4 samples\)' "is counted"
+judge 5 "--require sim, one sample lacks it" --require sim
+expect_out 'column sim observed something in 3 of 4 samples only' "and told"
+judge 5 "--require bpu" --require sim,bpu
+column sim right rename logits nobody
+tool keep "$work/case/sim" nobody
+judge 5 "a column that observes nothing" --require sim
+expect_out 'sim: nothing observed' "is told"
+run "$assay" run "$work/case" --local
+expect_rc 0 "and without --require it is no failure"
+expect_err "'nobody': neither a tensor of the model nor" "a note names it"
+expect_out 'not examined: sim, bpu' "and the last line counts it as missing"
+
+# Without goldens the host's engine is the reference of both.
+column sim wrong
+rm -r "$work/case/golden"
+run "$assay" run "$work/case" --target "exec:$assayd --stdio"
+expect_rc 1 "without goldens"
+expect_out '^compile: first culprit conv2' "the culprit is the same"
+run "$assay" run "$work/case" --target "exec:$assayd --stdio" -x
+expect_rc 1 "--fail-fast"
+expect_out '^compile: first culprit conv2' "the culprit is the same"
+# On an emulated board.
+if [ -x "$arm_assayd" ]; then
+    run "$assay" run "$work/case" --target "$(arm_target cortex-a76)"
+    expect_rc 1 "on another machine"
+    expect_out '^compile: first culprit conv2' "the culprit is the same"
+else
+    skip "no aarch64 agent in $BUILD"
+fi
+finish

@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Where columns come from: npz and the simulator's texts, in both layouts, by
+# option and in the case; what is refused, and what is told and left out. To
+# the sanitized command where there is one.
+MACHINE=x86_64
+[ -x "${BUILD:?}/x86_64-san/assay" ] && MACHINE=x86_64-san
+. "$(dirname "$0")/lib.sh"
+horizon=$ROOT/tests/data/horizon
+
+tool() { python3 "$ROOT/tests/support/sim_files.py" "$@"; }
+assay_run() { run "$assay" run "$@" --local; }
+
+# The artificial case: texts and npz say the same.
+if [ -f "$horizon/model.onnx" ]; then
+    for source in sim sim-text; do
+        assay_run "$horizon" --sim "$horizon/$source"
+        expect_rc 1 "$source: the artificial divergence"
+        expect_out '^compile: first culprit same_s2: ' "$source: the culprit"
+        expect_out '^  where   last row and last column only \(98 of 98 differing\)' \
+            "$source: where"
+        expect_out '^  layer   conv 3x3 s2, int16 input, pads t,l,b,r = 0,0,1,1$' \
+            "$source: the geometry"
+        expect_out '^  also    k2_bottom \(last row only, judged through sigmoid, which was not observed\)' \
+            "$source: the other culprit"
+        expect_out '^ [0-9]+ HzSQuantizedConv k2_bottom .* 160/360 .* 60 ' \
+            "$source: mismatches given its own inputs"
+        expect_out '^ [0-9]+ HzSQuantizedConv pw .* inherited +129/432 .* 0 ' \
+            "$source: what it inherits"
+        expect "$source: nothing is left out" \
+            test -z "$(grep note: "$work/err")"
+    done
+    # In the case; the same as bpu; by folders of another name, in order.
+    cp -r "$horizon" "$work/h"
+    chmod -R u+w "$work/h"
+    rm -r "$work/h/sim"
+    cp -r "$horizon/sim-text" "$work/h/bpu"
+    assay_run "$work/h"
+    expect_rc 1 "texts as the bpu column"
+    expect_out 'bpu bpu/' "the head names them"
+    expect_out 'the simulator was not' "the sentence tells what is missing"
+    mkdir "$work/order"
+    cp -r "$horizon/sim-text/0000" "$work/order/first"
+    cp -r "$horizon/sim-text/0001" "$work/order/second"
+    rm -r "$work/h/bpu"
+    assay_run "$work/h" --sim "$work/order"
+    expect_rc 1 "folders of other names are taken in order"
+    expect_out '\(98 of 98 differing\)' "and right"
+    assay_run -m "$horizon/model.onnx" -i "$horizon/inputs/0000.npz" \
+        -r "$horizon/golden/0000.npz" --sim "$horizon/sim-text/0000"
+    expect_rc 1 "a folder of texts for one sample"
+    expect_out '\(57 of 57 differing\)' "and right"
+else
+    skip "tests/data/horizon is not there"
+fi
+
+# Our own ONNX model, NCHW: texts by tensor and by layer.
+one=$work/one
+mkdir -p "$one/inputs" "$one/golden" "$one/sim"
+cp "$digits/model.onnx" "$one"
+cp "$digits/inputs/0000.npz" "$one/inputs"
+cp "$digits/golden/0000.npz" "$one/golden"
+chmod -R u+w "$one"
+q=y_QuantizeLinear_Output
+texts() { # texts PAIR...: sim/0000/ of the case
+    rm -rf "$one/sim/0000"
+    tool texts "$digits/golden/0000.npz" "$one/sim/0000" "$@"
+}
+texts "conv1.$q=conv1.$q" "conv2.$q=conv2_nhwc2nchw_transposed_output0"
+assay_run "$one"
+expect_rc 0 "texts, one by its tensor and one by its layer"
+expect_out ' sim: 2 observed, 2 exact; 19 not observed' "both are found"
+texts "conv1.$q=conv1.$q:0231"
+assay_run "$one"
+expect_refused 2 "conv1.* is 1x8x8x16, but the model's tensor .* is 1x16x8x8" \
+    "NHWC where the tensor is NCHW"
+texts "conv2.$q=conv2_nhwc2nchw_transposed_output0:0231"
+assay_run "$one"
+expect_refused 2 "is 1x4x4x16, but .* is 1x16x4x4 in NCHW" \
+    "NHWC where the name says NCHW"
+texts "conv1.$q=conv1.$q" "conv2.$q=nobody" \
+    "conv2.$q=nobody_nhwc2nchw_transposed_output0"
+echo hello >"$one/sim/0000/readme.txt"
+assay_run "$one"
+expect_rc 0 "names that fit nothing"
+expect_out ' sim: 1 observed, 1 exact; 20 not observed' "are not guessed"
+expect_err "note: .*'nobody': neither a tensor" "but told"
+expect_err "note: .*'nobody_nhwc2nchw_transposed_output0': neither" "each"
+expect_err "note: .*'readme.txt': no text of the simulator" "and other files"
+# Two files of one tensor that say different things.
+texts "conv1.$q=conv1.$q" "conv2.$q=conv2.$q" \
+    "conv2.$q=conv2_nhwc2nchw_transposed_output0"
+assay_run "$one"
+expect_out ' sim: 2 observed, 2 exact; 19 not observed' "given twice, alike"
+file=$one/sim/0000/hbdk_output1_feature_conv2.${q}_elem_int.txt
+sed -i '5s/^[-0-9]* /7 /' "$file"
+assay_run "$one"
+expect_rc 0 "given twice, not alike"
+expect_err "conv2.$q': given twice with different values: not trusted" "told"
+expect_out ' sim: 1 observed, 1 exact; 20 not observed' "and left out"
+
+# Damaged texts: file, line, expected, found.
+broken() { # broken TEXT REGEX SED-SCRIPT
+    texts "conv2.$q=conv2.$q"
+    file=$one/sim/0000/hbdk_output0_feature_conv2.${q}_elem_int.txt
+    sed -i "$3" "$file"
+    assay_run "$one"
+    expect_refused 2 "conv2.*_elem_int.txt: line $2" "$1"
+    assay_run "$one" --dry-run
+    expect_refused 2 "line $2" "$1, --dry-run"
+}
+broken "a value beyond int8" \
+    "7: expected an int8 \(-128..127\), found '128'" '7s/^[-0-9]*/128/'
+broken "a value that is no integer" \
+    "5: expected an int8 .*, found '1.5'" '5s/^[-0-9]*/1.5/'
+broken "a row too short" "6: expected 4 values in a row, found '3'" \
+    '6s/^[-0-9]* //'
+broken "a row too long" "6: expected 4 values in a row, found 'more'" \
+    '6s/^/1 /'
+broken "a row too few" "67: expected 64 rows of the last dimension, found 63" \
+    '$d'
+broken "a row too many" "69: expected 64 rows .*, found more than 64" '$p'
+broken "no dimensions" "4: expected a header line #valid_dim=" '/valid_dim/d'
+broken "dimensions that are none" \
+    "3: expected dimensions like 1x8x8x16, found '1x-2'" \
+    's/valid_dim=.*/valid_dim=1x-2/'
+broken "more elements than the file can hold" \
+    "3: expected no more elements than the file holds" \
+    's/valid_dim=.*/valid_dim=65535x65535x65535x65535/'
+texts "conv2.$q=conv2.$q"
+file=$one/sim/0000/hbdk_output0_feature_conv2.${q}_elem_int.txt
+sed -i 's/$/\r/' "$file"
+assay_run "$one"
+expect_rc 0 "Windows' line ends"
+expect_out ' sim: 1 observed, 1 exact; 20 not observed' "are read"
+texts "logits=logits"
+assay_run "$one"
+expect_refused 2 "'logits' is integers, but the model's tensor .* float32" \
+    "a text of integers for a float"
+
+# npz.
+rm -rf "$one/sim/0000"
+cp "$digits/golden/0000.npz" "$one/sim/0000.npz"
+tool keep "$one/sim" "conv2.$q"
+tool widen "$one/sim" "conv2.$q"
+assay_run "$one"
+expect_rc 0 "int8 values in an int32 array"
+expect_err "note: .*another integer type" "are told"
+expect_out ' sim: 1 observed, 1 exact; 20 not observed' "and taken"
+cp "$digits/golden/0000.npz" "$one/sim/0000.npz"
+tool keep "$one/sim" logits
+tool rename "$one/sim" logits "conv2.$q"
+assay_run "$one"
+expect_refused 2 "'conv2.*' is float32, but the model's tensor .* is int8" \
+    "floats for integers"
+head -c 300 "$digits/golden/0000.npz" >"$one/sim/0000.npz"
+assay_run "$one"
+expect_refused 2 "0000.npz: not a readable zip" "a damaged npz"
+cp "$digits/golden/0000.npz" "$one/sim/0000.npz"
+mkdir "$one/sim/0000"
+assay_run "$one"
+expect_refused 2 "both an npz and a folder for sample '0000'" \
+    "two sources of one sample"
+rm -r "$one/sim/0000"
+printf x >>"$one/model.onnx"
+tool drop "$one/golden" __meta__
+assay_run "$one" --sim "$digits/golden/0000.npz"
+expect_refused 2 "model" "a column of another model"
+cp "$digits/model.onnx" "$one/model.onnx"
+
+# Options.
+assay_run "$digits" --sim "$work/nowhere"
+expect_refused 2 "nowhere: no such file or folder" "--sim of nothing"
+assay_run "$digits" --sim "$digits/golden/0000.npz"
+expect_refused 2 "one file for 4 samples, expected a folder" \
+    "one npz for four samples"
+texts "conv2.$q=conv2.$q"
+assay_run "$digits" --bpu "$one/sim/0000"
+expect_refused 2 "the texts of one sample for 4 samples" \
+    "the texts of one sample for four"
+assay_run "$digits" --sim "$digits/golden" --hybrid "$work/nowhere"
+expect_refused 2 "nowhere: no such file" "--hybrid of nothing"
+assay_run "$digits" --sim "$digits/golden" --hybrid "$digits/model.onnx"
+expect_refused 2 "no node HzBpuHBM, expected the vendor's hybrid model" \
+    "--hybrid of another model"
+assay_run "$digits" --sim "$digits/golden"
+expect_rc 0 "--sim of a folder of npz"
+expect_out 'sim: 21 observed, 21 exact' "all of it"
+run "$assay" show "$digits" --sim x
+expect_refused 2 "'--sim' has no meaning for 'assay show'" "--sim of show"
+finish
