@@ -95,7 +95,7 @@ ASSAY_INLINE struct assay_tile4 assay_tile4_second(
     }
 }
 
-#define BYTES(form) \
+#define ASSAY_TILE4_BYTES(form) \
     case form: assay_tile4_bytes(e, form, ch, t, y, row); break;
 
 /* The forms that may have a second operand. */
@@ -108,11 +108,11 @@ ASSAY_INLINE void assay_tile4_fixed(const struct assay_tile_job *job,
 
     if (job->second)
         t = assay_tile4_second(job, t, panel);
-#define HALVES(form) \
+#define ASSAY_TILE4_HALVES(form) \
     case form: assay_tile4_halves(e, form, ch, t, y, row); break;
     switch (e->form) {
-        ASSAY_EPI_EACH_BYTE(BYTES)
-        ASSAY_EPI_EACH_HALF(HALVES)
+        ASSAY_EPI_EACH_BYTE(ASSAY_TILE4_BYTES)
+        ASSAY_EPI_EACH_HALF(ASSAY_TILE4_HALVES)
     default:
         t.r0 = assay_epi_4(e, t.r0);
         t.r1 = assay_epi_4(e, t.r1);
@@ -120,7 +120,7 @@ ASSAY_INLINE void assay_tile4_fixed(const struct assay_tile_job *job,
         t.r3 = assay_epi_4(e, t.r3);
         assay_tile4_words(t, y, row);
     }
-#undef HALVES
+#undef ASSAY_TILE4_HALVES
 }
 
 /* sums: of the panel's pixels, or NULL. */
@@ -149,12 +149,12 @@ ASSAY_INLINE void assay_tile4_finish(const struct assay_tile_job *job,
         return;
     }
     switch (e->form) {
-        ASSAY_EPI_EACH_PLAIN(BYTES)
+        ASSAY_EPI_EACH_PLAIN(ASSAY_TILE4_BYTES)
     default: assay_tile4_words(t, y, row);
     }
 }
 
-#undef BYTES
+#undef ASSAY_TILE4_BYTES
 
 /* One pixel: the other three are computed and dropped. */
 ASSAY_INLINE void assay_tile4_finish_1(const struct assay_tile_job *job,

@@ -336,7 +336,10 @@ static void network_shapes(struct kc *k)
         c.p = kc_shape_params(&s);
         c.p.x_dtype = kc_chance(k, 50) ? ASSAY_S8 : ASSAY_U8;
         fill_case(k, &c);
-        program_case(k, &c, (unsigned)kc_range(k, 0, 5));
+        program_case(k, &c,
+                     kc_chance(k, 50)
+                         ? (unsigned)kc_range(k, 0, 5)
+                         : (unsigned)kc_range(k, KC_HZ_FIRST, KC_HZ_HIGH + 3));
         judge_case(k, &c,
                    depthwise ? k->table.dwconv2d_x8w8 : k->table.conv2d_x8w8,
                    macs < 100000 || k->opt.long_run);

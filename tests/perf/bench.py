@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """bench.py BUILD: instructions a multiply-accumulate of the convolution
-kernels under the emulator, speed of the scalar kernels on this machine, and
-the comparison of equal tensors against memcmp. Exit 1 when a limit is missed.
+kernels under the emulator, those of the fixed-point ends against the cheapest
+other end, speed of the scalar kernels on this machine, and the comparison of
+equal tensors against memcmp. Exit 1 when a limit is missed.
 """
 import json
 import os
@@ -28,6 +29,19 @@ COLUMNS = (
     ("dotprod a76", "cortex-a76", "all", 2),
     ("max", "max", "all", 2),
 )
+# Ends of conv_run (tests/perf/conv_run.c) and how they are judged: to int8
+# without the fixed-point model; the ones whose limit is END_LIMIT times the
+# least of those; and (end, limit a row) that only have a limit of their own,
+# in the order of SHAPES.
+CHEAP_ENDS = ("fp32_rne", "fp32_rne_zpin", "q31_double", "q31_single")
+FIXED_ENDS = ("hz_conv", "hz_conv_relu", "hz_conv_s16", "hz_conv_high",
+              "hz_matmul")
+END_LIMIT = 1.1
+SECOND_ENDS = ("hz_sumin_s8", "hz_sumin_s16")
+SECOND_LIMITS = (1.2, 1.1, 1.1, 1.35, 1.2)  # times the least, by shape
+WIDE_ENDS = ("hz_x16", "hz_x16_s16")
+WIDE_LIMIT = {"pw_14x14x96x576": 0.44, "pw_7x7x576x160": 0.40,
+              "conv3_14x14x64x64": 0.41, "stem_112x112x3x16": 1.17}
 SCALAR_SHAPES = ("pw_14x14x96x576", "conv3_14x14x64x64")
 SCALAR_LIMIT = 0.5  # GMAC/s
 
@@ -52,15 +66,70 @@ def run(argv):
                           timeout=DEADLINE)
 
 
-def count(build, cpu, shape, runs, mask):
+def count(build, cpu, shape, runs, mask, end=CHEAP_ENDS[0]):
     """Instructions of a whole program, its kernel, its MACs."""
     done = run(["qemu-aarch64", "-cpu", cpu, "-plugin",
                 os.path.join(build, "x86_64/tests/perf/libicount.so"),
                 os.path.join(build, "aarch64/tests/perf/conv_run"),
-                shape, str(runs), mask])
+                shape, str(runs), mask, end])
     kernel, macs = done.stdout.split()
     total = int(re.search(r"^icount (\d+)$", done.stderr, re.M).group(1))
     return total, kernel, int(macs)
+
+
+def per_mac(build, cpu, shape, end):
+    """Of one run, from 3; and the kernel."""
+    first, kernel, macs = count(build, cpu, shape, 1, "all", end)
+    last, _, _ = count(build, cpu, shape, 3, "all", end)
+    return (last - first) / 2 / macs, kernel
+
+
+def right_kernel(kernel, cpu, end):
+    """A scalar kernel would be no measurement of a fused end."""
+    wants = ("neon" if cpu == "cortex-a53" or "dw" in kernel or
+             end in WIDE_ENDS else "dotprod")
+    return kernel.endswith(wants)
+
+
+def ends(build, tally):
+    """Fixed-point ends as multiples of the cheapest other end."""
+    names = FIXED_ENDS + SECOND_ENDS
+    print("fixed-point ends: instructions times those of the cheapest end "
+          "(limit %.2f; with a second operand %s)" %
+          (END_LIMIT, "/".join("%.2f" % v for v in SECOND_LIMITS)))
+    print("%-11s %-26s%14s" % ("", "shape", "cheapest") +
+          "".join("%13s" % n for n in names))
+    for cpu in ("cortex-a53", "cortex-a76"):
+        for (shape, row), second in zip(SHAPES.items(), SECOND_LIMITS):
+            least, name = min((per_mac(build, cpu, shape, e)[0], e)
+                              for e in CHEAP_ENDS)
+            line = "%-11s %-26s%14s" % (cpu[7:], row[0],
+                                        "%.4f" % least)
+            for end in names:
+                value, kernel = per_mac(build, cpu, shape, end)
+                limit = second if end in SECOND_ENDS else END_LIMIT
+                line += "%13.3f" % (value / least)
+                tally.judge(value <= limit * least and
+                            right_kernel(kernel, cpu, end),
+                            "%s, %s: %s with %s is %.3f times %s, limit %.2f" %
+                            (row[0], cpu, end, kernel, value / least, name,
+                             limit))
+            print(line, flush=True)
+
+
+def wide(build, tally):
+    print("int16 activations, neon: instructions a multiply-accumulate "
+          "(limit)")
+    for shape, limit in WIDE_LIMIT.items():
+        line = "%-26s" % SHAPES[shape][0]
+        for end in WIDE_ENDS:
+            value, kernel = per_mac(build, "cortex-a53", shape, end)
+            line += "%14s %.4f (%.4f)" % (end, value, limit)
+            tally.judge(value <= limit and
+                        right_kernel(kernel, "cortex-a53", end),
+                        "%s: %s with %s: %.4f, limit %.4f" %
+                        (SHAPES[shape][0], end, kernel, value, limit))
+        print(line, flush=True)
 
 
 def instructions(build, tally):
@@ -115,6 +184,8 @@ def main():
         sys.exit("usage: bench.py BUILD")
     tally = Tally()
     instructions(sys.argv[1], tally)
+    ends(sys.argv[1], tally)
+    wide(sys.argv[1], tally)
     scalar(sys.argv[1], tally)
     compare(sys.argv[1], tally)
     print("%d passed, %d failed, %d skipped" %
