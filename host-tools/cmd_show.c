@@ -32,6 +32,7 @@ static const char *const step_names[] = {
     [ASSAY_STEP_FROUND] = "fround",
     [ASSAY_STEP_ADD_ZP] = "add_zp",
     [ASSAY_STEP_CLAMP] = "clamp",
+    [ASSAY_STEP_ADD_SCALED] = "add_scaled",
 };
 
 static const char *const round_names[] = {
@@ -48,7 +49,7 @@ static const char *const round_names[] = {
 static bool has_round(uint8_t kind)
 {
     return kind == ASSAY_STEP_SHR || kind == ASSAY_STEP_ADD_INPUT ||
-           kind == ASSAY_STEP_FROUND;
+           kind == ASSAY_STEP_ADD_SCALED || kind == ASSAY_STEP_FROUND;
 }
 
 static bool is_float(uint8_t kind)
@@ -105,8 +106,10 @@ static void print_program(const char *title, const struct assay_program *p)
     }
 }
 
-static void print_tensor(const char *role, const struct assay_tensor *t)
+static void print_tensor(const struct assay_prepared *p, const char *role,
+                         uint32_t index)
 {
+    const struct assay_tensor *t = &p->slice->tensors[index];
     char shape[128];
 
     printf("  %-8s %s %s %s", role, t->name, assay_dtype_name(t->dtype),
@@ -118,20 +121,26 @@ static void print_tensor(const char *role, const struct assay_tensor *t)
                t->quant.zero_point[0]);
     if (t->quant.n > 1)
         printf(" .. (%" PRIu32 " channels)", t->quant.n);
+    if (t->quant.n > 0 && p->own_numerics)
+        printf(" (%s)", assay_scales_origin_name(&p->scales, index));
+    if (t->quant.n == 0 && p->own_numerics && t->dtype != ASSAY_F32 &&
+        t->role != ASSAY_ROLE_CONSTANT)
+        printf("   scale -");
     printf("\n");
 }
 
-static void print_layer(const struct assay_slice *s, uint32_t i,
+static void print_layer(const struct assay_prepared *p, uint32_t i,
                         const struct assay_plan *plan)
 {
+    const struct assay_slice *s = p->slice;
     const struct assay_layer *l = &s->layers[i];
     char title[64];
 
     printf("%03" PRIu32 " %s (%s, %s)\n", i, l->name, l->source_op,
            assay_op_name(l->op));
     for (uint32_t j = 0; j < l->n_inputs; j++)
-        print_tensor("input", &s->tensors[l->inputs[j]]);
-    print_tensor("output", &s->tensors[l->output]);
+        print_tensor(p, "input", l->inputs[j]);
+    print_tensor(p, "output", l->output);
     if (l->op == ASSAY_OP_SKIPPED) {
         printf("  skipped  %s\n", l->skip_reason != NULL ? l->skip_reason : "");
         return;
@@ -148,11 +157,14 @@ static void print_layer(const struct assay_slice *s, uint32_t i,
     print_program("result", &l->out_program);
 }
 
-static void print_table(const struct assay_slice *s,
+static void print_table(const struct assay_prepared *p,
                         const struct assay_plan *plan)
 {
+    const struct assay_slice *s = p->slice;
+
     printf("%3s %-18s %-28s %-7s %-14s %12s %5s %-18s %10s %s\n", "idx", "op",
-           "name", "dtype", "shape", "scale", "zp", "arith", "MAC", "kernel");
+           "name", "dtype", "shape", "scale", "zp", "arith", "MAC",
+           p->own_numerics ? "kernel (scale from)" : "kernel");
     for (uint32_t i = 0; i < s->n_layers; i++) {
         const struct assay_layer *l = &s->layers[i];
         const struct assay_tensor *t = &s->tensors[l->output];
@@ -163,13 +175,16 @@ static void print_table(const struct assay_slice *s,
             snprintf(zp, sizeof(zp), "%" PRId32, t->quant.zero_point[0]);
         }
         printf("%03" PRIu32 " %-18s %-28s %-7s %-14s %12s %5s %-18s %10" PRIu64
-               " %s\n",
+               " %s",
                i, l->source_op, l->name, assay_dtype_name(t->dtype),
                assay_report_shape(t, shape, sizeof(shape)), scale, zp,
                l->arith != NULL && l->arith[0] != '\0' ? l->arith : "-",
                assay_plan_macs(plan, i),
                l->op == ASSAY_OP_SKIPPED ? "skipped"
                                          : assay_plan_kernel(plan, i));
+        if (p->own_numerics && t->quant.n > 0)
+            printf(" (%s)", assay_scales_origin_name(&p->scales, l->output));
+        printf("\n");
     }
 }
 
@@ -267,10 +282,10 @@ static int with_plan(const struct assay_options *o, bool import)
     } else if (import) {
         print_import(&p, plan);
     } else if (o->layer != NULL) {
-        print_layer(p.slice, layer, plan);
+        print_layer(&p, layer, plan);
     } else {
         print_head(&p);
-        print_table(p.slice, plan);
+        print_table(&p, plan);
     }
     assay_plan_free(plan);
     assay_prepare_close(&p);

@@ -204,6 +204,64 @@ static int choose_numerics(struct assay_prepared *p,
     return assay_numerics_apply(p->slice, p->numerics, err);
 }
 
+static int read_scales(struct assay_prepared *p, const char *const *paths,
+                       size_t n, bool json, struct assay_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        bool is = false;
+
+        rc = assay_scales_is_json(paths[i], &is, err);
+        if (rc == 0 && is == json)
+            rc = assay_scales_read(&p->scales, paths[i], &p->note, err);
+    }
+    return rc;
+}
+
+/* What the case folder holds of these two, where no option names others. */
+static size_t scales_of_case(const struct assay_prepared *p, char path[2][4096])
+{
+    static const char *const names[2] = {"scales.json", "calibrated.onnx"};
+    size_t n = 0;
+    struct stat st;
+
+    for (size_t i = 0; i < 2 && p->c.folder != NULL; i++) {
+        int len = snprintf(path[n], 4096, "%s/%s", p->c.folder, names[i]);
+
+        if (len > 0 && len < 4096 && stat(path[n], &st) == 0 &&
+            S_ISREG(st.st_mode))
+            n++;
+    }
+    return n;
+}
+
+static int find_scales(struct assay_prepared *p, const struct assay_options *o,
+                       struct assay_err *err)
+{
+    char path[2][4096];
+    const char *found[2] = {path[0], path[1]};
+    const char *const *v = o->scales.v;
+    size_t n = o->scales.n;
+    int rc;
+
+    if (!p->own_numerics)
+        return n == 0 ? 0
+                      : assay_fail_message(err, ASSAY_EUSAGE,
+                                           ASSAY_MSG_SCALES_NOT_OWN, "model",
+                                           p->slice->model_name, NULL);
+    if (n == 0) {
+        n = scales_of_case(p, path);
+        v = found;
+    }
+    rc = assay_scales_open(&p->scales, p->slice, err);
+    if (rc == 0)
+        rc = read_scales(p, v, n, true, err);
+    if (rc == 0)
+        rc = read_scales(p, v, n, false, err);
+    return rc == 0 ? assay_scales_derive(&p->scales, err) : rc;
+}
+
 int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
                   struct assay_err *err)
 {
@@ -223,6 +281,8 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
     assay_npz_close(&p->reference);
     if (rc == 0)
         rc = choose_numerics(p, o, err);
+    if (rc == 0)
+        rc = find_scales(p, o, err);
     for (size_t i = 0; i < o->arith.n && rc == 0; i++)
         rc = override_one(p->slice, o->arith.v[i], err);
     if (rc < 0)
@@ -232,6 +292,7 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
 
 void assay_prepare_close(struct assay_prepared *p)
 {
+    assay_scales_close(&p->scales);
     assay_slice_free(p->slice);
     p->slice = NULL;
     assay_case_close(&p->c);

@@ -7,13 +7,15 @@
 #define ASSAY_HOST_PREPARE_H
 
 #include "host-tools/model/case.h"
+#include "host-tools/model/scales.h"
 #include "host-tools/options.h"
 
 struct assay_prepared {
     struct assay_case c; /* without samples when only a model was named */
     struct assay_slice *slice;
     const char *numerics;
-    bool own_numerics; /* the model says it itself */
+    bool own_numerics;          /* the model says it itself */
+    struct assay_scales scales; /* of such a model */
     struct assay_model_note note;
     struct assay_npz reference; /* while a model is read, if it asks */
     bool reference_read;

@@ -146,7 +146,7 @@ int assay_onnx_emit_horizon(struct assay_onnx_import *im,
     return rc ? rc : e->emit(im, n);
 }
 
-/* ---- operands ----------------------------------------------------------------- */
+/* ---- operands ----------------------------------------------------------- */
 
 static int check_dtype(struct assay_onnx_import *im,
                        const struct assay_onnx_node *n, const char *name,
@@ -246,7 +246,7 @@ int assay_hz_const(struct assay_onnx_import *im,
     return 0;
 }
 
-/* ---- outputs ------------------------------------------------------------------ */
+/* ---- outputs ------------------------------------------------------------ */
 
 static enum assay_dtype info_dtype(const struct assay_onnx_value *v)
 {
@@ -383,7 +383,7 @@ const char *assay_hz_axes(const struct assay_onnx_import *im, uint32_t index)
     return im->s->tensors[index].axes;
 }
 
-/* ---- programs ----------------------------------------------------------------- */
+/* ---- programs ----------------------------------------------------------- */
 
 void assay_hz_begin(struct assay_builder *b, struct assay_onnx_import *im)
 {

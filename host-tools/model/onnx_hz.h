@@ -28,7 +28,7 @@
 typedef int assay_hz_emit_fn(struct assay_onnx_import *im,
                              const struct assay_onnx_node *n);
 
-/* ---- onnx_hz_attr.c: what a node says of itself ---------------------------- */
+/* ---- onnx_hz_attr.c: what a node says of itself ------------------------- */
 
 /* One entry, or one a channel; entries that are all equal become one. */
 struct assay_hz_list {
@@ -75,7 +75,7 @@ int assay_hz_ints(struct assay_onnx_import *im, const struct assay_onnx_node *n,
                   const char *name, uint32_t input, int64_t *out,
                   uint32_t *count, bool *found) ASSAY_MUST_CHECK;
 
-/* ---- onnx_hz.c: operands, outputs, programs -------------------------------- */
+/* ---- onnx_hz.c: operands, outputs, programs ----------------------------- */
 
 /* The i-th input as a tensor (a constant one keeps its shape), of one of the
  * dtypes in mask. what: its name in the operator's own words. */
@@ -142,14 +142,14 @@ int assay_hz_scaling(struct assay_onnx_import *im,
                      const char *scale, const char *second, int64_t channels,
                      struct assay_hz_scaling *out) ASSAY_MUST_CHECK;
 
-/* ---- onnx_hz_move.c ----------------------------------------------------------- */
+/* ---- onnx_hz_move.c ----------------------------------------------------- */
 
 /* One VIEW layer; its dims and strides are filled in afterwards. */
 int assay_hz_view(struct assay_onnx_import *im, const struct assay_onnx_node *n,
                   uint32_t x, uint32_t y, const struct assay_view_params *v)
     ASSAY_MUST_CHECK;
 
-/* ---- emitters ------------------------------------------------------------------ */
+/* ---- emitters ----------------------------------------------------------- */
 
 assay_hz_emit_fn assay_hz_quantize, assay_hz_dequantize, assay_hz_requantize,
     assay_hz_add, assay_hz_mul, assay_hz_prelu, assay_hz_max_min, assay_hz_cast,

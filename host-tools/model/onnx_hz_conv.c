@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HzSQuantizedConv, Preprocess, ConvTranspose, Matmul. */
+#include <math.h>
 #include <string.h>
 
 #include "host-tools/model/onnx_hz.h"
@@ -258,6 +259,34 @@ static int conv_program(struct assay_onnx_import *im,
     return rc;
 }
 
+/* The weights' scales, which no arithmetic needs: thresholds / 127 where the
+ * input is int8; with int16 input the integers use less of their range. */
+static int weight_scales(struct assay_onnx_import *im,
+                         const struct assay_onnx_node *n, const struct conv *c)
+{
+    const struct assay_onnx_attr *a = assay_onnx_attr(n, "weight_thresholds");
+    struct assay_quant *q = &im->s->tensors[c->in[1]].quant;
+    uint32_t count = (uint32_t)c->oc;
+    int32_t *zero;
+    float *scale;
+
+    if (!a || a->type != ASSAY_ONNX_FLOATS ||
+        im->s->tensors[c->x].dtype != ASSAY_S8 ||
+        (a->n != 1 && (int64_t)a->n != c->oc))
+        return 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (!isfinite(a->floats[i]) || a->floats[i] / 127 <= 0)
+            return 0;
+    scale = assay_arena_array(im->s->arena, count, sizeof(*scale));
+    zero = assay_arena_array(im->s->arena, count, sizeof(*zero));
+    if (!scale || !zero)
+        return assay_onnx_no_memory(im);
+    for (uint32_t i = 0; i < count; i++)
+        scale[i] = a->floats[a->n > 1 ? i : 0] / 127;
+    *q = (struct assay_quant){count, count > 1 ? 0 : -1, scale, zero};
+    return 0;
+}
+
 /* Weights as they are in the slice, then the layer. */
 static int conv_layer(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n, struct conv *c,
@@ -272,7 +301,9 @@ static int conv_layer(struct assay_onnx_import *im,
     if (rc)
         return rc;
     memcpy(im->s->tensors[c->in[1]].axes, "OHWI", 5);
-    rc = assay_hz_output(im, n, 0, mask, 4, c->dims, "NHWC", &y);
+    rc = weight_scales(im, n, c);
+    if (!rc)
+        rc = assay_hz_output(im, n, 0, mask, 4, c->dims, "NHWC", &y);
     if (!rc)
         rc = assay_onnx_new_layer(im, n, op, c->n_in, c->in, y, &l);
     if (rc)

@@ -226,7 +226,7 @@ int assay_hz_requantize(struct assay_onnx_import *im,
     return assay_hz_end(im, n, &b, &l->out_program);
 }
 
-/* ---- two operands ---------------------------------------------------------- */
+/* ---- two operands ------------------------------------------------------- */
 
 static int broadcast(struct assay_onnx_import *im,
                      const struct assay_onnx_node *n,

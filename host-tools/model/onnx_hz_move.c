@@ -47,7 +47,7 @@ static int same_rank(struct assay_onnx_import *im,
     return rc ? rc : assay_hz_view(im, n, x, y, v);
 }
 
-/* ---- split, slice ----------------------------------------------------------- */
+/* ---- split, slice ------------------------------------------------------- */
 
 static int split_sizes(struct assay_onnx_import *im,
                        const struct assay_onnx_node *n, int64_t whole,
@@ -194,7 +194,7 @@ int assay_hz_slice(struct assay_onnx_import *im,
     return rc ? rc : same_rank(im, n, 0, x, &v);
 }
 
-/* ---- gather ------------------------------------------------------------------- */
+/* ---- gather ------------------------------------------------------------- */
 
 static int gather_indices(struct assay_onnx_import *im,
                           const struct assay_onnx_node *n, int64_t size,
@@ -288,7 +288,7 @@ int assay_hz_gather(struct assay_onnx_import *im,
                         : assay_onnx_new_helper(im, n, ASSAY_OP_RESHAPE, z, y);
 }
 
-/* ---- tile, expand, concat ------------------------------------------------------ */
+/* ---- tile, expand, concat ----------------------------------------------- */
 
 int assay_hz_tile(struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
@@ -416,7 +416,7 @@ int assay_hz_concat(struct assay_onnx_import *im,
     return assay_onnx_new_programs(im, l, n->n_in);
 }
 
-/* ---- depth and space ------------------------------------------------------------- */
+/* ---- depth and space ---------------------------------------------------- */
 
 /* Axes of length `dims` in the input's order, read in the order `perm`. */
 static int shuffle(struct assay_onnx_import *im,

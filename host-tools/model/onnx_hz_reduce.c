@@ -206,7 +206,7 @@ int assay_hz_gap(struct assay_onnx_import *im, const struct assay_onnx_node *n)
                             &l->out_program);
 }
 
-/* ---- reductions: reduced axes stay as 1 ----------------------------------------- */
+/* ---- reductions: reduced axes stay as 1 --------------------------------- */
 
 /* 'axis': one, or several. */
 static int read_axes(struct assay_onnx_import *im,

@@ -172,7 +172,7 @@ int assay_hz_relu(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     return assay_hz_end(im, n, &b, &l->out_program);
 }
 
-/* ---- reductions ---------------------------------------------------------------- */
+/* ---- reductions --------------------------------------------------------- */
 
 static int reduced_axes(struct assay_onnx_import *im,
                         const struct assay_onnx_node *n, uint32_t rank,
@@ -247,7 +247,7 @@ int assay_hz_std_reduce(struct assay_onnx_import *im,
     return assay_hz_end(im, n, &b, &l->out_program);
 }
 
-/* ---- softmax --------------------------------------------------------------------- */
+/* ---- softmax ------------------------------------------------------------ */
 
 /* Before opset 13 everything from the axis on is one row. */
 static int softmax_flat(struct assay_onnx_import *im,
