@@ -144,7 +144,10 @@ for kind in local $CPUS scalar; do
     counted "random-$kind" $((MODELS * LAYERS * 9 / 10))
 done
 spoiled "$work/random/00_conv"
-everywhere data tests/data/horizon data "$here/horizon/expected/horizon.json"
+expected=$here/horizon/expected/horizon.json
+everywhere data tests/data/horizon data "$expected"
+judge "data, the simulator's text" tests/data/horizon text "$expected" \
+    --local --sim tests/data/horizon/sim-text
 
 if [ -d "$shared" ]; then
     script "goldens of $shared" executor.py $(

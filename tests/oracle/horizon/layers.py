@@ -133,7 +133,7 @@ def channels(m, c):
     if kind == "groups":
         g = int(m.one_of(*[g for g in range(1, c + 1) if c % g == 0]))
         return g, g * int(m.one_of(1, 2, 3) if g < 12 else 1)
-    return 1, int(m.one_of(1, 3, 5, 8, 16, 17, 33))
+    return 1, int(m.one_of(1, 3, 5, 8, 16, 17, 33, 48))
 
 
 def bias_of(m, cout, extreme, near=3000000):
