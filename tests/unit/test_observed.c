@@ -342,7 +342,7 @@ static void write_hybrid(const char *const (*pairs)[3], size_t n)
     one = node("bpu", "horizon", "HzBpuHBM", "x", outputs);
     put_msg(&g, 1, &one);
     for (size_t i = 0; i < n; i++) {
-        char in[200], name[8];
+        char in[200], name[24];
 
         snprintf(in, sizeof(in), "%s %s", pairs[i][0], pairs[i][1]);
         snprintf(name, sizeof(name), "d%zu", i);
