@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the vendor's files is this? By content: names are the user's. */
+#include <ctype.h>
+#include <string.h>
+
+#include "host-tools/vendor/vendor.h"
+
+static bool has(const char *data, size_t n, const char *word)
+{
+    return memmem(data, n, word, strlen(word)) != NULL;
+}
+
+/* At the start of a line. */
+static bool has_line(const char *data, size_t n, const char *word)
+{
+    size_t len = strlen(word);
+    const char *at = data, *end = data + n;
+
+    while (at < end && (at = memmem(at, (size_t)(end - at), word, len))) {
+        if (at == data || at[-1] == '\n')
+            return true;
+        at += len;
+    }
+    return false;
+}
+
+/* "2026-12-02 02:15:21,927 " */
+static bool is_time(const char *p, size_t n)
+{
+    static const char form[] = "dddd-dd-dd dd:dd:dd";
+
+    if (n < sizeof(form) - 1)
+        return false;
+    for (size_t i = 0; form[i] != '\0'; i++) {
+        if (form[i] == 'd' ? !isdigit((unsigned char)p[i]) : p[i] != form[i])
+            return false;
+    }
+    return true;
+}
+
+static enum assay_vendor_kind probe_json(const char *p, size_t n)
+{
+    if (has(p, n, "\"input features\"") || has(p, n, "\"output features\"") ||
+        has(p, n, "\"hbdk-cc version\""))
+        return ASSAY_VENDOR_DISAS;
+    if (*p != '{')
+        return ASSAY_VENDOR_UNKNOWN;
+    if (has(p, n, "\"cosine_similarity\"") || has(p, n, "\"thresholds\""))
+        return ASSAY_VENDOR_QUANT_INFO;
+    if (has(p, n, "\"model_config\"") || has(p, n, "\"node_config\"") ||
+        has(p, n, "\"op_config\""))
+        return ASSAY_VENDOR_QUANT_CONFIG;
+    return ASSAY_VENDOR_UNKNOWN;
+}
+
+static enum assay_vendor_kind probe_text(const char *p, size_t n)
+{
+    const char *line = memchr(p, '\n', n);
+    size_t first = line != NULL ? (size_t)(line - p) : n;
+
+    /* hb_model_info's log has times too: it is not the build's. */
+    if (has(p, n, "Start hb_mapper") ||
+        has(p, n, "Start to Horizon NN Model Convert") ||
+        has(p, n, "The main quantized node information:"))
+        return ASSAY_VENDOR_LOG;
+    if (is_time(p, n))
+        return ASSAY_VENDOR_UNKNOWN;
+    if (has(p, first, "Cosin Similarity") && has(p, first, "MAE"))
+        return ASSAY_VENDOR_VEC_DIFF;
+    if (has_line(p, n, "model_parameters:") ||
+        has_line(p, n, "input_parameters:") ||
+        has_line(p, n, "calibration_parameters:") ||
+        has_line(p, n, "compiler_parameters:"))
+        return ASSAY_VENDOR_YAML;
+    return ASSAY_VENDOR_UNKNOWN;
+}
+
+enum assay_vendor_kind assay_vendor_probe(const char *data, size_t n)
+{
+    const char *p = data, *end = data + n;
+
+    if (memchr(data, '\0', n) != NULL)
+        return ASSAY_VENDOR_UNKNOWN;
+    if (n >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0)
+        p += 3;
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    if (p == end)
+        return ASSAY_VENDOR_UNKNOWN;
+    if (*p == '{' || *p == '[') {
+        enum assay_vendor_kind k = probe_json(p, (size_t)(end - p));
+
+        if (k != ASSAY_VENDOR_UNKNOWN)
+            return k;
+    }
+    return probe_text(p, (size_t)(end - p));
+}
