@@ -321,27 +321,30 @@ out:
     return rc;
 }
 
-/* Marks what must be computed to have the layer; false: it cannot be. */
+/* Marks what must be computed to have the layer; false: it cannot be had.
+ * Producers come first in execution order: one walk back finds all. */
 static bool need(const struct assay_run *r, const void *const *values,
                  uint32_t layer, bool *mask)
 {
-    const struct assay_layer *l = &r->s->layers[layer];
-
-    if (mask[layer])
-        return true;
-    if (l->op == ASSAY_OP_SKIPPED)
-        return false;
     mask[layer] = true;
-    for (uint32_t j = 0; j < l->n_inputs; j++) {
-        uint32_t t = l->inputs[j];
-        int64_t p;
+    for (uint32_t i = layer + 1; i-- > 0;) {
+        const struct assay_layer *l = &r->s->layers[i];
 
-        if (r->s->tensors[t].role == ASSAY_ROLE_CONSTANT || values[t] != NULL)
+        if (!mask[i])
             continue;
-        p = assay_run_producer(r, t);
-        /* Producers come first in execution order: this ends. */
-        if (p < 0 || p >= (int64_t)layer || !need(r, values, (uint32_t)p, mask))
+        if (l->op == ASSAY_OP_SKIPPED)
             return false;
+        for (uint32_t j = 0; j < l->n_inputs; j++) {
+            uint32_t t = l->inputs[j];
+            int64_t p = assay_run_producer(r, t);
+
+            if (r->s->tensors[t].role == ASSAY_ROLE_CONSTANT ||
+                values[t] != NULL)
+                continue;
+            if (p < 0 || p >= (int64_t)i)
+                return false;
+            mask[p] = true;
+        }
     }
     return true;
 }
