@@ -4,6 +4,7 @@
  * behind a backend that flips results, dies, hangs up or lies about sizes.
  *
  * links: host-tools/cmd.c host-tools/cmd_run.c host-tools/run_lines.c
+ * links: host-tools/run_column.c host-tools/run_culprit.c
  * links: host-tools/run_pass.c host-tools/run_report.c host-tools/run_sample.c
  * links: host-tools/run_save.c host-tools/run_verdict.c host-tools/select.c
  * links: host-tools/prepare.c host-tools/progress.c host-tools/interrupt.c
