@@ -63,9 +63,9 @@ bool make_conv_transpose2d(struct work *w)
                         chance(w->c, 50) ? (uint32_t)y[3] : 1, 0);
     if (bias)
         in[n++] = add_constant(w, ASSAY_S32, 1, &y[3]);
-    struct assay_layer *l =
-        add_layer(w, ASSAY_OP_CONV_TRANSPOSE2D, n, in,
-                  add_tensor(w, ASSAY_ROLE_ACTIVATION, any_dtype(w->c), 4, y));
+    struct assay_layer *l = add_layer(
+        w, ASSAY_OP_CONV_TRANSPOSE2D, n, in,
+        add_tensor(w, ASSAY_ROLE_ACTIVATION, fused_dtype(w->c), 4, y));
 
     if (!l)
         return false;
@@ -127,11 +127,15 @@ bool make_table(struct work *w)
 /* Bounds ascend; all else is anything. */
 static void choose_segments(struct choices *c, int32_t *row)
 {
+    bool is_near = chance(c, 40); /* so that x meets bounds */
     int64_t bound = choose(c, chance(c, 80) ? INT16_MIN : INT32_MIN, 1000);
+
+    if (is_near)
+        bound = choose(c, -140, 0);
 
     for (int s = 0; s < ASSAY_SEGMENTS; s++, row += ASSAY_SEGMENT_FIELDS) {
         row[0] = (int32_t)bound;
-        bound += choose(c, 0, chance(c, 10) ? 1 << 20 : 9000);
+        bound += choose(c, 0, is_near ? 30 : chance(c, 10) ? 1 << 20 : 9000);
         bound = bound > INT32_MAX ? INT32_MAX : bound;
         row[1] = (int32_t)choose_bits(c) >> choose(c, 0, 31);
         row[2] = (int32_t)choose_bits(c) >> choose(c, 0, 31);

@@ -191,7 +191,9 @@ static void run_all(struct choices *c, struct trial *t,
         layers[i] = chance(c, 70);
     if (chance(c, 20) && t->slice->n_layers <= 64)
         request.layers = layers;
+    judge_is_on = true; /* the first; the others agree or are told */
     run_once(t, &request, 0x00);
+    judge_is_on = false;
     first = t->out;
     assay_buf_init(&t->out);
     run_once(t, &request, 0xa5);

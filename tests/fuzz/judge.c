@@ -10,9 +10,12 @@
 #include <string.h>
 
 #include "kernels/requant.h"
+#include "tests/fuzz/judge_layer.h"
 #include "tests/kernels/kcheck.h"
 
 typedef __int128 wide;
+
+bool judge_is_on = true;
 
 void __real_assay_program_run(const struct assay_program *p,
                               const struct assay_block *block);
@@ -132,9 +135,14 @@ static bool same(union assay_value a, union assay_value b, bool is_f, bool f64)
 void __wrap_assay_program_run(const struct assay_program *p,
                               const struct assay_block *block)
 {
-    union assay_value *want = malloc((block->n + 1) * sizeof(*want));
+    union assay_value *want;
     bool f64, is_f = is_float(p, &f64);
 
+    if (!judge_is_on) {
+        __real_assay_program_run(p, block);
+        return;
+    }
+    want = malloc((block->n + 1) * sizeof(*want));
     if (!want)
         abort();
     for (size_t k = 0; k < block->n; k++) {

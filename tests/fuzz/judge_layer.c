@@ -469,7 +469,7 @@ void judge_layer(const struct assay_slice *s, uint32_t layer,
     int64_t n = 1;
     static bool told;
 
-    if ((size_t)w.l->op >= OPS || !WANT[w.l->op])
+    if (!judge_is_on || (size_t)w.l->op >= OPS || !WANT[w.l->op])
         return;
     if (!told && getenv("FUZZ_COUNTS"))
         atexit(print_counts);

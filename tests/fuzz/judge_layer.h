@@ -8,6 +8,10 @@
 
 #include "lib/core/slice.h"
 
+/* Off: layers and programs are let through unseen, of a run whose results are
+ * compared with a judged one's. (judge.c) */
+extern bool judge_is_on;
+
 /* Stops the program when an element of `got`, the layer's output, is not that
  * of the op's definition; an op without one here is let through. The plan has
  * proved the slice; values: bytes of each tensor, by index. */

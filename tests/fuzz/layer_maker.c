@@ -79,7 +79,7 @@ bool make_conv2d(struct work *w)
     if (in[0] == UINT32_MAX)
         return false;
     const struct assay_tensor x = *made_tensor(w, in[0]);
-    bool bias = chance(w->c, 60), second = chance(w->c, 25);
+    bool bias = chance(w->c, 60), second = chance(w->c, 40);
     int64_t groups = chance(w->c, 40) ? x.dims[3] : choose(w->c, 1, 4);
 
     if (x.dims[3] % groups)
@@ -108,9 +108,9 @@ bool make_conv2d(struct work *w)
             e = assay_interval_of(made_tensor(w, in[n])->dtype);
         n++;
     }
-    struct assay_layer *l =
-        add_layer(w, ASSAY_OP_CONV2D, n, in,
-                  add_tensor(w, ASSAY_ROLE_ACTIVATION, any_dtype(w->c), 4, y));
+    struct assay_layer *l = add_layer(
+        w, ASSAY_OP_CONV2D, n, in,
+        add_tensor(w, ASSAY_ROLE_ACTIVATION, fused_dtype(w->c), 4, y));
 
     if (!l)
         return false;
@@ -143,9 +143,10 @@ bool make_gemm(struct work *w)
     if (chance(w->c, 50))
         in[n++] = add_constant(w, ASSAY_S32, 1, wd);
     x.dims[x.rank - 1] = wd[0];
-    struct assay_layer *l = add_layer(
-        w, ASSAY_OP_GEMM, n, in,
-        add_tensor(w, ASSAY_ROLE_ACTIVATION, any_dtype(w->c), x.rank, x.dims));
+    struct assay_layer *l =
+        add_layer(w, ASSAY_OP_GEMM, n, in,
+                  add_tensor(w, ASSAY_ROLE_ACTIVATION, fused_dtype(w->c),
+                             x.rank, x.dims));
 
     if (!l)
         return false;
@@ -186,13 +187,22 @@ static enum assay_combine any_combine(struct choices *c, bool floats)
                                       ASSAY_COMBINE_FFMA);
 }
 
+static enum assay_dtype binary_dtype(struct choices *c, bool is_short)
+{
+    if (!is_short)
+        return any_dtype(c);
+    return chance(c, 50) ? ASSAY_S8 : ASSAY_U8;
+}
+
 bool make_binary(struct work *w)
 {
     struct assay_interval v[2][MAX_CHANNELS];
     struct assay_err err;
     uint32_t in[2];
+    bool is_short = chance(w->c, 35); /* of bytes to bytes */
 
-    in[0] = find_input(w, (uint32_t)choose(w->c, 0, 4), 0xfe);
+    in[0] = find_input(w, (uint32_t)choose(w->c, 0, 4),
+                       is_short ? 1u << ASSAY_S8 | 1u << ASSAY_U8 : 0xfe);
     if (in[0] == UINT32_MAX)
         return false;
     struct assay_tensor y = *made_tensor(w, in[0]), b = y;
@@ -201,7 +211,8 @@ bool make_binary(struct work *w)
     b.rank -= drop;
     for (uint32_t i = 0; i < b.rank; i++)
         b.dims[i] = chance(w->c, 20) ? 1 : y.dims[i + drop];
-    in[1] = add_tensor(w, ASSAY_ROLE_INPUT, any_dtype(w->c), b.rank, b.dims);
+    in[1] = add_tensor(w, ASSAY_ROLE_INPUT, binary_dtype(w->c, is_short),
+                       b.rank, b.dims);
     if (chance(w->c, 15)) /* a layer may read one tensor twice */
         in[1] = in[0];
     if (in[1] == UINT32_MAX)
@@ -214,9 +225,10 @@ bool make_binary(struct work *w)
     }
     size_t n = channels_of(&y);
     bool floats = chance(w->c, 50);
-    struct assay_layer *l = add_layer(
-        w, ASSAY_OP_BINARY, 2, in,
-        add_tensor(w, ASSAY_ROLE_ACTIVATION, any_dtype(w->c), y.rank, y.dims));
+    struct assay_layer *l =
+        add_layer(w, ASSAY_OP_BINARY, 2, in,
+                  add_tensor(w, ASSAY_ROLE_ACTIVATION,
+                             binary_dtype(w->c, is_short), y.rank, y.dims));
 
     if (!l || n > MAX_CHANNELS)
         return false;
@@ -227,8 +239,11 @@ bool make_binary(struct work *w)
     for (int i = 0; i < 2; i++) {
         fill_intervals(v[i], n,
                        assay_interval_of(made_tensor(w, in[i])->dtype));
-        make_program(w->c, w->s, &l->in_programs[i], n, v[i], NULL,
-                     floats ? ASSAY_F32 : 0);
+        if (is_short)
+            make_operand(w->c, w->s, &l->in_programs[i], n, v[i], floats);
+        else
+            make_program(w->c, w->s, &l->in_programs[i], n, v[i], NULL,
+                         floats ? ASSAY_F32 : 0);
     }
     for (size_t i = 0; i < n; i++)
         if (assay_combine_range(l->p.binary.combine, l->p.binary.k, &v[0][i],
@@ -412,11 +427,12 @@ bool make_softmax(struct work *w)
 }
 
 static maker_fn *const MAKERS[] = {
-    make_conv2d, make_gemm,          make_unary,   make_binary,
-    make_pool,   make_concat,        make_reshape, make_softmax,
-    make_view,   make_gather,        make_reduce,  make_matmul,
-    make_prelu,  make_segment_table, make_table,   make_conv_transpose2d,
-    make_resize, make_grid_sample,
+    /* Convolutions thrice: their fused ends are many. */
+    make_conv2d,  make_conv2d,           make_conv2d, make_gemm,
+    make_unary,   make_binary,           make_pool,   make_concat,
+    make_reshape, make_softmax,          make_view,   make_gather,
+    make_reduce,  make_matmul,           make_prelu,  make_segment_table,
+    make_table,   make_conv_transpose2d, make_resize, make_grid_sample,
 };
 
 struct assay_slice *make_slice(struct choices *c)

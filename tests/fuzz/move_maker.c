@@ -214,9 +214,10 @@ bool make_matmul(struct work *w)
         in[1] = add_constant(w, b_dtype, b.rank, b.dims);
     else
         in[1] = add_tensor(w, ASSAY_ROLE_INPUT, b_dtype, b.rank, b.dims);
-    struct assay_layer *l = add_layer(
-        w, ASSAY_OP_MATMUL, 2, in,
-        add_tensor(w, ASSAY_ROLE_ACTIVATION, any_dtype(w->c), y.rank, y.dims));
+    struct assay_layer *l =
+        add_layer(w, ASSAY_OP_MATMUL, 2, in,
+                  add_tensor(w, ASSAY_ROLE_ACTIVATION, fused_dtype(w->c),
+                             y.rank, y.dims));
 
     if (!l)
         return false;

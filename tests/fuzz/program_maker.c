@@ -304,6 +304,21 @@ static void fixed_form(struct maker *m, enum assay_dtype y)
         put_plain(m, ASSAY_STEP_CLAMP, 0, choose(m->c, 0, 200));
 }
 
+/* A rounding shift, saturation to 16 bits on either side of the zero point. */
+static void shift_form(struct maker *m)
+{
+    int64_t by = choose(m->c, 1, chance(m->c, 20) ? 31 : 12);
+
+    put_ints(m, ASSAY_STEP_SHR,
+             chance(m->c, 50) ? ASSAY_ROUND_HALF_UP : ASSAY_ROUND_HALF_AWAY, by,
+             by, 0, 0);
+    if (chance(m->c, 50))
+        put_step(m, ASSAY_STEP_SAT, 0, 16);
+    put_zero(m);
+    if (chance(m->c, 30))
+        put_step(m, ASSAY_STEP_SAT, 0, 16);
+}
+
 /* A multiplier of 32 bits with its high half, or a product and a shift. */
 static void high_form(struct maker *m)
 {
@@ -359,6 +374,8 @@ void make_program(struct choices *c, struct assay_slice *s,
     to->n_steps = 0;
     if (is_form && (second || chance(c, 50)))
         fixed_form(&m, y_dtype);
+    else if (is_form && chance(c, 30))
+        shift_form(&m);
     else if (is_form && chance(c, 50))
         high_form(&m);
     else if (is_form)
@@ -372,4 +389,21 @@ void make_program(struct choices *c, struct assay_slice *s,
             put_plain(&m, ASSAY_STEP_SAT, 0, 0);
     }
     finish(&m, y_dtype);
+}
+
+void make_operand(struct choices *c, struct assay_slice *s,
+                  struct assay_program *to, size_t channels,
+                  struct assay_interval *from, bool is_float)
+{
+    struct maker m = {c, s, to, channels, from, NULL};
+    int64_t by = choose(c, 1, 1000);
+
+    to->n_steps = 0;
+    put_zero(&m);
+    if (is_float) {
+        put_step(&m, ASSAY_STEP_TO_F32, 0, 0);
+        put_floats(&m, ASSAY_STEP_FMUL, ldexpf((float)by, -12), 0);
+    } else if (chance(c, 50)) {
+        put_ints(&m, ASSAY_STEP_MUL, 0, by, by, 0, 0);
+    }
 }

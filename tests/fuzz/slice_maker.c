@@ -81,6 +81,16 @@ enum assay_dtype any_dtype(struct choices *c)
     return (enum assay_dtype)choose(c, ASSAY_S8, ASSAY_S64);
 }
 
+enum assay_dtype fused_dtype(struct choices *c)
+{
+    static const uint8_t most[] = {ASSAY_S8, ASSAY_U8, ASSAY_S8, ASSAY_S16,
+                                   ASSAY_S32};
+
+    if (chance(c, 20))
+        return any_dtype(c);
+    return (enum assay_dtype)most[choose(c, 0, 4)];
+}
+
 struct assay_tensor *made_tensor(struct work *w, uint32_t i)
 {
     return &w->s->tensors[i];

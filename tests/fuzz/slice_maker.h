@@ -47,6 +47,8 @@ struct work {
 };
 
 enum assay_dtype any_dtype(struct choices *c);
+/* Of a convolution's output: what fused ends give, mostly. */
+enum assay_dtype fused_dtype(struct choices *c);
 /* Tensors by index: the array moves when it grows. */
 struct assay_tensor *made_tensor(struct work *w, uint32_t i);
 /* n scales and zero points, on `axis` when n > 1. */
@@ -101,5 +103,9 @@ void make_program(struct choices *c, struct assay_slice *s,
                   struct assay_interval *from,
                   const struct assay_interval *second,
                   enum assay_dtype y_dtype);
+/* A short one, of an operand of 8 bits: [add_zp], [mul] or to_f32 and fmul. */
+void make_operand(struct choices *c, struct assay_slice *s,
+                  struct assay_program *to, size_t channels,
+                  struct assay_interval *from, bool is_float);
 
 #endif
