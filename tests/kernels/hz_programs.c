@@ -156,9 +156,11 @@ static void near_miss(struct kc *k, struct kc_program *to, enum assay_dtype y)
     struct assay_step *shr = step_of(to, ASSAY_STEP_SHR, kc_chance(k, 50));
     struct assay_step *sat = step_of(to, ASSAY_STEP_SAT, false);
     struct assay_step *input = step_of(to, ASSAY_STEP_ADD_SCALED, false);
+    struct assay_step *wrap = step_of(to, ASSAY_STEP_WRAP, false);
+    struct assay_step *mul = step_of(to, ASSAY_STEP_MUL, false);
 
     to->name = "hz near miss";
-    switch (kc_range(k, 0, 5)) {
+    switch (kc_range(k, 0, 7)) {
     case 0:
         if (shr)
             shr->round = (uint8_t)kc_range(k, 0, 7);
@@ -168,7 +170,7 @@ static void near_miss(struct kc *k, struct kc_program *to, enum assay_dtype y)
             sat->bits = (uint8_t)kc_range(k, 12, 20);
         break;
     case 2: /* what the wrap would have taken off is there */
-        remove_step(to, step_of(to, ASSAY_STEP_WRAP, false));
+        remove_step(to, wrap);
         break;
     case 3:
         if (sat && sat->bits == 16)
@@ -179,6 +181,14 @@ static void near_miss(struct kc *k, struct kc_program *to, enum assay_dtype y)
             input->kind = ASSAY_STEP_ADD_INPUT;
         else if (input)
             input->round = (uint8_t)kc_range(k, 0, 7);
+        break;
+    case 5: /* a multiplier of 16 bits */
+        for (uint32_t i = 0; mul && i < mul->n; i++)
+            ((int64_t *)(uintptr_t)mul->a)[i] = kc_range(k, 32767, 65536);
+        break;
+    case 6:
+        if (wrap)
+            wrap->bits = (uint8_t)kc_range(k, 20, 36);
         break;
     default: kc_int_step(to, ASSAY_STEP_ADD_ZP, kc_range(k, -3, 3)); break;
     }
