@@ -65,17 +65,33 @@ static struct assay_column_state state_of(const struct assay_run *r,
     return s;
 }
 
+/* The layer itself, or one that the column is judged through and in which the
+ * cpu differs: then the engine that judges is not to be trusted there. */
+static uint32_t cpu_culprit(const struct assay_run *r, uint32_t layer,
+                            enum assay_column column)
+{
+    uint32_t through[64];
+    uint32_t n = assay_run_through(r, layer, column, through, 64);
+
+    for (uint32_t i = 0; i < n && i < 64; i++) {
+        if (r->layers[through[i]].judgement.culprit)
+            return through[i];
+    }
+    return layer;
+}
+
 static struct assay_evidence side_evidence(const struct assay_run *r,
                                            uint32_t layer, unsigned side)
 {
     const struct assay_run_layer *k = &r->layers[layer];
     enum assay_column column = assay_side_column(side);
-    struct assay_evidence e = cpu_evidence(r, layer);
+    uint32_t cpu = cpu_culprit(r, layer, column);
+    struct assay_evidence e = cpu_evidence(r, cpu);
     struct assay_column_state sim = state_of(r, layer, ASSAY_CASE_SIM, column);
     struct assay_column_state bpu = state_of(r, layer, ASSAY_CASE_BPU, column);
 
     e.cpu_ref = ASSAY_REL_UNKNOWN;
-    if (k->judgement.culprit)
+    if (r->layers[cpu].judgement.culprit)
         e.cpu_ref = ASSAY_REL_DIFFERS;
     else if (k->n_compared > 0)
         e.cpu_ref = ASSAY_REL_EQUAL;

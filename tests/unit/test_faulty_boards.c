@@ -39,6 +39,7 @@ enum fault {
     WRONG_CPU,    /* wrong always */
     CRASH,
     LOST,
+    LOST_LATER, /* when a layer is run on given inputs */
     SLOW_LAYER,
     SHORT_RESULT,
     WILD_LAYER,
@@ -58,7 +59,7 @@ static struct {
 
 struct relay {
     const struct assay_results *results;
-    bool flip;
+    bool flip, isolated;
     int rc;
 };
 
@@ -82,6 +83,11 @@ static int relay_layer(void *self, uint32_t layer, const void *data,
     switch (board.fault) {
     case CRASH: r->rc = ASSAY_ECRASH; return r->rc;
     case LOST: r->rc = ASSAY_ELOST; return r->rc;
+    case LOST_LATER:
+        if (!r->isolated)
+            break;
+        r->rc = ASSAY_ELOST;
+        return r->rc;
     case SLOW_LAYER: r->rc = ASSAY_ELAYER_TIMEOUT; return r->rc;
     case SHORT_RESULT:
         return to->layer(to->self, layer, data, bytes - 1, kernel, time_us);
@@ -118,6 +124,7 @@ static int board_run(struct assay_backend *b,
     (void)b;
     board.runs++;
     board.isolated_runs += run->isolated;
+    relay.isolated = run->isolated;
     for (size_t i = 0; i < run->n_given; i++)
         *(run->isolated ? &board.isolated_bytes : &board.given_bytes) +=
             run->given[i].bytes;
@@ -180,14 +187,16 @@ int assay_client_open(struct assay_backend **out,
 }
 
 static json_t *report; /* of the last run */
+static const char *case_path = CASE;
 
 /* Runs the case on the faulty board with further options. */
 static int run(enum fault fault, const char *layer, const char *more)
 {
     static char copy[512];
     char path[] = "test-run-XXXXXX";
-    char *argv[64] = {"assay", "run",    CASE, "--target", "board:1",
+    char *argv[64] = {"assay", "run",    "",   "--target", "board:1",
                       "-q",    "--json", path, NULL};
+    char folder[128];
     int argc = 8, code, fd = mkstemp(path);
     struct assay_options o;
     struct assay_err err;
@@ -199,6 +208,8 @@ static int run(enum fault fault, const char *layer, const char *more)
     snprintf(copy, sizeof(copy), "%s", more);
     for (char *p = strtok(copy, " "); p != NULL; p = strtok(NULL, " "))
         argv[argc++] = p;
+    snprintf(folder, sizeof(folder), "%s", case_path);
+    argv[2] = folder;
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(assay_options_parse(&o, argc - 1, argv + 1, &err), 0);
@@ -386,6 +397,37 @@ static void a_board_that_is_taken(void **state)
     assert_null(report); /* nothing ran, nothing to report */
 }
 
+static const char *verdict_of(const char *layer, const char *column)
+{
+    const json_t *columns = json_object_get(layer_of(layer), "columns");
+
+    return json_string_value(
+        json_object_get(json_object_get(columns, column), "verdict"));
+}
+
+/* The compiled model's column, judged by a board that is wrong itself. */
+static void columns_on_a_wrong_board(void **state)
+{
+    (void)state;
+    case_path = "tests/data/horizon";
+    assert_int_equal(run(NONE, "", ""), 1);
+    assert_string_equal(word("verdict"), "compile");
+    assert_string_equal(verdict_of("k2_bottom", "sim"), "compile");
+    assert_string_equal(status_of("pw"), "inherited");
+    /* What is judged through a wrong kernel is no finding about the model. */
+    assert_int_equal(run(WRONG_VECTOR, "sigmoid", ""), 1);
+    assert_string_equal(verdict_of("same_s2", "sim"), "compile");
+    assert_string_equal(verdict_of("k2_bottom", "sim"), "assay-kernel");
+    assert_int_equal(run(WRONG_CPU, "same_s2", ""), 1);
+    assert_string_equal(verdict_of("same_s2", "sim"), "board-cpu");
+    assert_string_equal(verdict_of("k2_bottom", "sim"), "compile");
+    /* Lost while a layer is run again: nothing of that sample is judged. */
+    assert_int_equal(run(LOST_LATER, "pw", ""), 3);
+    assert_true(json_is_true(json_object_get(report, "partial")));
+    assert_int_equal(json_array_size(json_object_get(report, "culprits")), 0);
+    case_path = CASE;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_lost_board),
         cmocka_unit_test(a_board_that_lies),
         cmocka_unit_test(a_board_that_is_taken),
+        cmocka_unit_test(columns_on_a_wrong_board),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
 
