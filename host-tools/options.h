@@ -73,7 +73,7 @@ struct assay_options {
     uint32_t cpumask;
     const char *numerics;
     struct assay_strings arith; /* LAYER=NAME */
-    struct assay_strings scales;
+    struct assay_strings scales, vendor;
     bool json_stdout;
     const char *json;
     bool save_outputs, list, dry_run;

@@ -285,6 +285,8 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
         rc = find_scales(p, o, err);
     for (size_t i = 0; i < o->arith.n && rc == 0; i++)
         rc = override_one(p->slice, o->arith.v[i], err);
+    if (rc == 0)
+        rc = assay_prepare_vendor(p, o, model, err);
     if (rc < 0)
         assay_prepare_close(p);
     return rc;
@@ -292,6 +294,9 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
 
 void assay_prepare_close(struct assay_prepared *p)
 {
+    assay_findings_free(&p->findings);
+    assay_vendor_free(p->vendor);
+    p->vendor = NULL;
     assay_scales_close(&p->scales);
     assay_slice_free(p->slice);
     p->slice = NULL;

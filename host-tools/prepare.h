@@ -9,6 +9,7 @@
 #include "host-tools/model/case.h"
 #include "host-tools/model/scales.h"
 #include "host-tools/options.h"
+#include "host-tools/vendor/vendor.h"
 
 struct assay_prepared {
     struct assay_case c; /* without samples when only a model was named */
@@ -16,6 +17,8 @@ struct assay_prepared {
     const char *numerics;
     bool own_numerics;          /* the model says it itself */
     struct assay_scales scales; /* of such a model */
+    struct assay_vendor *vendor;    /* what the vendor's tools left, or NULL */
+    struct assay_findings findings; /* of it against the model */
     struct assay_model_note note;
     struct assay_npz reference; /* while a model is read, if it asks */
     bool reference_read;
@@ -28,6 +31,15 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
 void assay_prepare_close(struct assay_prepared *p);
 /* The path that --skip-if-missing looks at. */
 const char *assay_prepare_path(const struct assay_options *o);
+
+/* prepare_vendor.c: --vendor or case/vendor against the slice; called by
+ * assay_prepare. */
+int assay_prepare_vendor(struct assay_prepared *p,
+                         const struct assay_options *o, const char *model,
+                         struct assay_err *err) ASSAY_MUST_CHECK;
+/* "contradiction: sentence (file)" */
+void assay_prepare_finding(const struct assay_finding *f, char *out,
+                           size_t cap);
 
 /* The layer with the name most like `name`; "" when there is none. */
 const char *assay_nearest_layer(const struct assay_slice *s, const char *name);

@@ -38,6 +38,7 @@ struct assay_case {
     /* From case.json and the first golden's __meta__; "" where unknown. */
     char model_sha256[65];
     char engine[64], engine_version[64], machine[32];
+    char march[32], horizon_nn[32], hbdk[32]; /* case.json only */
     bool fma;     /* cpu_features has "fma" */
     char opt[16]; /* "none", "basic", "all", "" */
     struct assay_case_column columns[ASSAY_CASE_SIDES];

@@ -86,12 +86,21 @@ static int read_remarks(struct assay_case *c, const json_t *j, const char *file,
 int assay_case_json(struct assay_case *c, const char *text, size_t n,
                     const char *file, struct assay_err *err)
 {
+    const json_t *tools;
     json_t *j;
     int rc = load(&j, text, n, file, "case.json", err);
 
     if (rc)
         return rc;
     rc = read_remarks(c, j, file, err);
+    if (!rc)
+        rc = text_member(j, "march", c->march, sizeof(c->march), file, err);
+    tools = json_object_get(j, "tools");
+    if (!rc && json_is_object(tools))
+        rc = text_member(tools, "horizon_nn", c->horizon_nn,
+                         sizeof(c->horizon_nn), file, err);
+    if (!rc && json_is_object(tools))
+        rc = text_member(tools, "hbdk", c->hbdk, sizeof(c->hbdk), file, err);
     json_decref(j);
     return rc;
 }

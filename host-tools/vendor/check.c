@@ -126,13 +126,15 @@ const char *assay_check_dims(const int64_t *dims, uint32_t rank, char *out,
     return out;
 }
 
-bool assay_check_threshold(double threshold, double digits,
-                           const struct assay_tensor *t)
+bool assay_check_threshold(const struct assay_checker *c, double threshold,
+                           double digits, const struct assay_tensor *t)
 {
     int64_t lo, hi;
     double have;
 
-    if (t->quant.n != 1 || !assay_dtype_is_int(t->dtype))
+    if (t->quant.n != 1 || !assay_dtype_is_int(t->dtype) ||
+        (c->facts->scale_given != NULL &&
+         !c->facts->scale_given[t - c->s->tensors]))
         return true; /* nothing to compare with */
     assay_dtype_range(t->dtype, &lo, &hi);
     have = (double)t->quant.scale[0] * (double)hi;

@@ -37,8 +37,8 @@ const struct assay_tensor *assay_check_tensor(const struct assay_checker *c,
 const char *assay_check_dims(const int64_t *dims, uint32_t rank, char *out,
                              size_t cap);
 /* Is the threshold that of the scale, at the digits that the file has? */
-bool assay_check_threshold(double threshold, double digits,
-                           const struct assay_tensor *t);
+bool assay_check_threshold(const struct assay_checker *c, double threshold,
+                           double digits, const struct assay_tensor *t);
 
 void assay_check_inputs(struct assay_checker *c);   /* check_input.c */
 void assay_check_nodes(struct assay_checker *c);    /* check_node.c */

@@ -69,7 +69,7 @@ static void check_row(struct assay_checker *c,
                         "%.40s, in the model it is %s",
                         n->name, n->dtype, dtype);
     else if (n->has_threshold &&
-             !assay_check_threshold(n->threshold, 1e-5, in)) {
+             !assay_check_threshold(c, n->threshold, 1e-5, in)) {
         assay_dtype_range(in->dtype, &lo, &hi);
         snprintf(expected, sizeof(expected), "%.6g", n->threshold);
         snprintf(found, sizeof(found), "%.6g",
@@ -149,7 +149,7 @@ static void check_quant_input(struct assay_checker *c, const char *name,
     if (t == NULL || c->seen_tensor[index])
         return;
     c->seen_tensor[index] = true;
-    if (assay_check_threshold(threshold, 1e-5, t))
+    if (assay_check_threshold(c, threshold, 1e-5, t))
         return;
     assay_dtype_range(t->dtype, &lo, &hi);
     snprintf(expected, sizeof(expected), "%.7g", threshold);

@@ -199,6 +199,8 @@ struct assay_vendor_facts {
     const struct assay_vendor_preprocess *preprocess;
     uint32_t n_samples;
     const struct assay_vendor_sample *samples;
+    /* One a tensor: its scale was given, not derived. NULL: all were. */
+    const bool *scale_given;
 };
 
 /* Pure. Contradictions come first, then warnings, then hints, each in the
