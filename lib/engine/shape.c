@@ -206,10 +206,14 @@ int assay_check_rank(const struct assay_op_check *c, const char *what,
 int assay_check_zero(const struct assay_op_check *c, const char *what,
                      const struct assay_tensor *t, int32_t *zero)
 {
-    if (t->quant.n > 1)
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EUNSUPPORTED,
-                                  "%s scales: expected one, found %" PRIu32,
-                                  what, t->quant.n);
+    /* Scales are told, not computed with; the zero points have to agree. */
+    for (uint32_t i = 1; i < t->quant.n; i++)
+        if (t->quant.zero_point[i] != t->quant.zero_point[0])
+            return ASSAY_REFUSE_LAYER(c, ASSAY_EUNSUPPORTED,
+                                      "%s zero points: expected %" PRId32
+                                      " for all channels, found %" PRId32,
+                                      what, t->quant.zero_point[0],
+                                      t->quant.zero_point[i]);
     *zero = t->quant.n ? t->quant.zero_point[0] : 0;
     return 0;
 }
