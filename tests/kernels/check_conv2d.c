@@ -119,7 +119,7 @@ static void program_case(struct kc *k, struct conv_case *c, unsigned which)
                                                    ASSAY_S16, ASSAY_S32};
 
         p->second_dtype = seconds[kc_range(k, 0, 3)];
-        c->second = kc_buf_new(n_y * assay_dtype_size(p->second_dtype), 0);
+        c->second = kc_buf_wall(n_y * assay_dtype_size(p->second_dtype));
         kc_fill(k, p->second_dtype, c->second.data, n_y);
         p->second = c->second.data;
     }
