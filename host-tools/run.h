@@ -67,6 +67,10 @@ struct assay_run_side {
     bool *dirty;         /* a tensor: it differs, or may */
     struct assay_column_facts *facts; /* one a layer */
     uint32_t n_samples; /* done samples in which it observed something */
+    /* The first input of the model that is not the one given, if any. */
+    bool other_input;
+    uint32_t input;
+    struct assay_diff input_diff; /* over all samples */
 };
 
 /* What differs where: a culprit is a layer in a column. */

@@ -108,7 +108,14 @@ static void take_inputs(struct assay_run *r, struct assay_run_side *k)
         if (r->values[t] == NULL)
             continue;
         assay_diff_tensor(&r->s->tensors[t], r->values[t], own, &strict, &d);
+        d.sample = r->sample;
         k->dirty[t] = d.mismatch > 0;
+        if (d.mismatch > 0 && !k->other_input) {
+            k->other_input = true;
+            k->input = t;
+        }
+        if (k->other_input && k->input == t)
+            assay_diff_merge(&k->input_diff, &d);
     }
 }
 

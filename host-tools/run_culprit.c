@@ -375,6 +375,20 @@ static void cpu_lines(const struct assay_run *r, uint32_t layer,
     layer_line(r, y, l);
 }
 
+static void input_lines(const struct assay_run *r,
+                        const struct assay_run_side *side,
+                        struct assay_lines *l)
+{
+    const struct assay_tensor *t = &r->s->tensors[side->input];
+    char text[TEXT], name[200];
+
+    snprintf(name, sizeof(name), "%.190s", t->name);
+    where_lines(t, &side->input_diff, side->input_diff.count, l);
+    assay_message(text, sizeof(text), ASSAY_MSG_WHERE_INPUT, "input", name,
+                  NULL);
+    assay_line_add(l, "          ", text);
+}
+
 static void side_lines(const struct assay_run *r, uint32_t layer,
                        enum assay_column column, struct assay_lines *l)
 {
@@ -384,7 +398,9 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
     const struct assay_diff *d = culprit_diff(r, layer, column);
     char text[TEXT], cpu[96], sim[96], bpu[96];
 
-    if (!edge_line(t, d, "  where   ", l))
+    if (k->side[column - ASSAY_COL_SIM].input_differs)
+        input_lines(r, &r->sides[column - ASSAY_COL_SIM], l);
+    else if (!edge_line(t, d, "  where   ", l))
         where_lines(t, d, k->column[column].count, l);
     if (through_text(r, layer, column, text, sizeof(text))[0] != '\0')
         add_wrapped(l, "          ", text);

@@ -141,6 +141,21 @@ assert [n for n, l in L.items() if l["columns"]["sim"]["status"] !=
 assert sim("dw3")["status"] == "inherited"
 assert r["verdict_id"] == "VERDICT_MATCH_INHERITED", r["verdict_id"]'
 
+# Another input than the one given: no layer is accused of it.
+rm -rf "$work/golden-as-sim"
+cp -r "$digits/golden" "$work/golden-as-sim"
+chmod -R u+w "$work/golden-as-sim"
+column sim golden-as-sim
+tool flip "$work/case/sim" input
+judge 1 "a column whose own input is another"
+expect_out "^input: first culprit input_QuantizeLinear: the compiled model's own input" \
+    "verdict input"
+expect_out "^  where   4 of 256, " "how much of it"
+expect_out "^ +input 'input'$" "which input"
+report "the verdict" '
+assert [(c["column"], c["verdict"]) for c in r["culprits"]] == \
+    [("sim", "input")], r["culprits"]'
+
 # The accelerator.
 column sim right
 column bpu wrong
