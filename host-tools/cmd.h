@@ -10,6 +10,11 @@ int assay_cmd_import(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_show(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_info(const struct assay_options *o, int argc, char **argv);
 
+/* show --vendor: the table of all layers and the findings; one layer's line. */
+struct assay_prepared;
+void assay_show_vendor(const struct assay_prepared *p);
+void assay_show_vendor_layer(const struct assay_prepared *p, uint32_t layer);
+
 /* "error: ..." on stderr; the exit code of the error's class. */
 int assay_cmd_failed(const struct assay_err *err);
 /* The board of --target, or this process; ASSAY_EUSAGE when none is named. */

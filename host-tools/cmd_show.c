@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host-tools/cmd.h"
+#include "host-tools/diff/diff.h"
 #include "host-tools/messages.h"
 #include "host-tools/prepare.h"
 #include "host-tools/report/report.h"
@@ -283,10 +284,15 @@ static int with_plan(const struct assay_options *o, bool import)
         print_import(&p, plan);
     } else if (o->layer != NULL) {
         print_layer(&p, layer, plan);
+        assay_show_vendor_layer(&p, layer);
     } else {
         print_head(&p);
         print_table(&p, plan);
+        assay_show_vendor(&p);
     }
+    /* Shown all the same, but not as if it fitted. */
+    if (p.findings.count[ASSAY_CONTRADICTION] > 0)
+        code = assay_exit_combine(code, ASSAY_CLASS_USAGE);
     assay_plan_free(plan);
     assay_prepare_close(&p);
     return code;

@@ -159,9 +159,11 @@ int assay_prepare_vendor(struct assay_prepared *p,
 
 void assay_prepare_finding(const struct assay_finding *f, char *out, size_t cap)
 {
-    assay_message(out, cap,
-                  f->file[0] != '\0' ? ASSAY_MSG_FINDING_FILE
-                                     : ASSAY_MSG_FINDING,
-                  "severity", assay_severity_name(f->severity), "sentence",
-                  f->sentence, "file", f->file, NULL);
+    const char *slash = strrchr(f->file, '/');
+
+    assay_message(
+        out, cap,
+        f->file[0] != '\0' ? ASSAY_MSG_FINDING_FILE : ASSAY_MSG_FINDING,
+        "severity", assay_severity_name(f->severity), "sentence", f->sentence,
+        "file", slash != NULL ? slash + 1 : f->file, NULL);
 }

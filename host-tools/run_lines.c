@@ -81,6 +81,32 @@ static void source_lines(const struct assay_run *r, char *text, size_t cap,
     assay_line_add(l, "", line);
 }
 
+/* Contradictions always; the rest is counted, and shown with -v. */
+static void finding_lines(const struct assay_run *r, char *text, size_t cap,
+                          struct assay_lines *l)
+{
+    const struct assay_findings *f = &r->p.findings;
+    bool all = r->o->verbose > 0;
+
+    if (r->p.vendor == NULL)
+        return;
+    assay_message(text, cap,
+                  all || f->n == f->count[ASSAY_CONTRADICTION]
+                      ? ASSAY_MSG_FINDING_COUNTS
+                      : ASSAY_MSG_FINDING_COUNTS_MORE,
+                  "contradictions",
+                  assay_num_u(f->count[ASSAY_CONTRADICTION]).text, "warnings",
+                  assay_num_u(f->count[ASSAY_WARNING]).text, "hints",
+                  assay_num_u(f->count[ASSAY_HINT]).text, NULL);
+    assay_line_add(l, "", text);
+    for (uint32_t i = 0; i < f->n && l->n < ASSAY_MAX_LINES / 2; i++) {
+        if (!all && f->v[i].severity != ASSAY_CONTRADICTION)
+            break;
+        assay_prepare_finding(&f->v[i], text, cap);
+        assay_line_add(l, "", text);
+    }
+}
+
 void assay_run_head_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l)
@@ -121,6 +147,7 @@ void assay_run_head_lines(struct assay_run *r,
                       y->name, "arith", y->arith, NULL);
         assay_line_add(l, "", text);
     }
+    finding_lines(r, text, sizeof(text), l);
     if (sum->has_float) {
         assay_message(
             text, sizeof(text), ASSAY_MSG_HEAD_TOLERANCE, "rtol",

@@ -98,6 +98,49 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     }
 }
 
+static void fill_vendor(const struct assay_run *r, struct assay_row *row)
+{
+    struct assay_vendor_layer k;
+
+    row->has_vendor =
+        r->p.vendor != NULL && assay_vendor_layer(&k, r->p.vendor, row->name);
+    if (!row->has_vendor)
+        return;
+    row->vendor = (struct assay_row_vendor){
+        k.on == ASSAY_ON_UNKNOWN ? "" : assay_vendor_on_name(k.on),
+        k.subgraph,
+        k.type,
+        k.dtype,
+        k.has_cosine,
+        k.has_threshold,
+        k.cosine,
+        k.threshold,
+    };
+}
+
+static int fill_findings(const struct assay_run *r, struct output *out)
+{
+    const struct assay_findings *f = &r->p.findings;
+    struct assay_report_finding *v =
+        assay_arena_array(r->arena, (size_t)f->n + 1, sizeof(*v));
+
+    if (v == NULL)
+        return ASSAY_EMEMORY;
+    for (uint32_t i = 0; i < f->n; i++)
+        v[i] = (struct assay_report_finding){
+            assay_severity_name(f->v[i].severity),
+            f->v[i].id,
+            f->v[i].file,
+            f->v[i].subject,
+            f->v[i].sentence,
+            f->v[i].expected,
+            f->v[i].found,
+        };
+    out->head.findings = v;
+    out->head.n_findings = f->n;
+    return 0;
+}
+
 /* The worst first, equal ones by index. */
 static double sort_key(const struct assay_run *r, uint32_t i)
 {
@@ -165,6 +208,7 @@ static int write_report(struct assay_run *r, const struct output *out,
             struct through through;
 
             fill_row(r, order[i].index, &row, &through);
+            fill_vendor(r, &row);
             if (w->row(report, &row) < 0)
                 break; /* close tells it */
         }
@@ -290,6 +334,8 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     assay_run_head_lines(r, sum, &out->head_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
     fill_head(r, sum, argc, argv, out);
+    if (fill_findings(r, out) < 0)
+        code = assay_exit_combine(code, ASSAY_CLASS_AGENT);
     fill_foot(r, sum, received, out);
     if (r->o->output_dir != NULL) {
         mkdir(r->o->output_dir, 0777); /* a failure shows itself below */

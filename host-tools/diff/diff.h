@@ -241,6 +241,13 @@ struct assay_row_column {
     size_t n_through;
 };
 
+/* What the vendor's own tools say of a layer; "" and false: nothing. */
+struct assay_row_vendor {
+    const char *on, *subgraph, *type, *dtype;
+    bool has_cosine, has_threshold;
+    double cosine, threshold;
+};
+
 /* One layer of a report: all that any format prints. */
 struct assay_row {
     uint32_t index; /* the layer's, in execution order */
@@ -256,6 +263,8 @@ struct assay_row {
     struct assay_diff isolated;   /* on the reference's inputs */
     struct assay_row_column columns[ASSAY_COL_COUNT];
     uint64_t time_us;
+    bool has_vendor;
+    struct assay_row_vendor vendor;
 };
 /* The comparison that a table shows: cumulative, else isolated. */
 const struct assay_diff *assay_row_diff(const struct assay_row *r);

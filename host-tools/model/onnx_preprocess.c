@@ -117,8 +117,8 @@ static void derive(const struct assay_onnx_graph *g,
     if (!w || !b || !w->data || !b->data || w->rank < 2 || w->dims[0] < 1 ||
         w->dims[0] > 4 || w->count != (size_t)(w->dims[0] * w->dims[0]) ||
         b->count != (size_t)w->dims[0] ||
-        (shift && (!shift->data ||
-                   (shift->count != 1 && shift->count != b->count))))
+        (shift &&
+         (!shift->data || (shift->count != 1 && shift->count != b->count))))
         return;
     p->channels = (uint32_t)w->dims[0];
     p->derived = true;

@@ -103,6 +103,27 @@ static void put_head(struct assay_report *r, const struct assay_report_head *h)
     set(r, r->root, "run", o);
 }
 
+static void put_findings(struct assay_report *r,
+                         const struct assay_report_head *h)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < h->n_findings; i++) {
+        const struct assay_report_finding *f = &h->findings[i];
+        json_t *o = json_object();
+
+        set(r, o, "severity", text(f->severity));
+        set(r, o, "id", text(f->id));
+        set(r, o, "file", text(f->file));
+        set(r, o, "subject", text(f->subject));
+        set(r, o, "sentence", text(f->sentence));
+        set(r, o, "expected", text(f->expected));
+        set(r, o, "found", text(f->found));
+        append(r, a, o);
+    }
+    set(r, r->root, "findings", a);
+}
+
 static int json_open(struct assay_report **out,
                      const struct assay_report_head *h,
                      const struct assay_report_options *o,
@@ -122,6 +143,7 @@ static int json_open(struct assay_report **out,
     }
     r->columns = h->columns;
     put_head(r, h);
+    put_findings(r, h);
     *out = r;
     return 0;
 }
@@ -275,6 +297,22 @@ static void put_vendor(struct assay_report *r, json_t *o,
     set(r, o, "qscale", q->n == 1 ? number((double)q->scale[0]) : json_null());
 }
 
+/* The table of hb_mapper's log, for this layer. */
+static json_t *vendor_of(struct assay_report *r,
+                         const struct assay_row_vendor *v)
+{
+    json_t *o = json_object();
+
+    set(r, o, "on", text(v->on));
+    set(r, o, "subgraph", text(v->subgraph));
+    set(r, o, "type", text(v->type));
+    set(r, o, "cosine", v->has_cosine ? number(v->cosine) : json_null());
+    set(r, o, "threshold",
+        v->has_threshold ? number(v->threshold) : json_null());
+    set(r, o, "dtype", text(v->dtype));
+    return o;
+}
+
 static int json_row(struct assay_report *r, const struct assay_row *row)
 {
     const struct assay_tensor *t = row->tensor;
@@ -312,6 +350,8 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     set(r, time, "compute", integer(row->time_us));
     set(r, o, "time_us", time);
     set(r, o, "kernel", text(row->kernel));
+    if (row->has_vendor)
+        set(r, o, "vendor", vendor_of(r, &row->vendor));
     if (row->culprit)
         set(r, o, "verdict", text(assay_verdict_name(row->verdict)));
     append(r, r->layers, o);

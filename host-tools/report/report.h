@@ -13,6 +13,11 @@
 #include "host-tools/diff/diff.h"
 #include "lib/core/err.h"
 
+/* A place where configuration and model do not fit; "" nothing. */
+struct assay_report_finding {
+    const char *severity, *id, *file, *subject, *sentence, *expected, *found;
+};
+
 /* What is known before the first row. */
 struct assay_report_head {
     const char *tool_version;
@@ -30,6 +35,8 @@ struct assay_report_head {
     int exit_code;            /* a table of a green run is not printed */
     const char *const *lines; /* of text formats, without "# " */
     size_t n_lines;
+    const struct assay_report_finding *findings;
+    size_t n_findings;
 };
 
 struct assay_report_culprit {

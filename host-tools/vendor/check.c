@@ -25,10 +25,10 @@ static const char *copy(struct assay_checker *c, const char *text)
     return s != NULL ? s : "";
 }
 
-void assay_check_add(struct assay_checker *c, enum assay_severity severity,
-                     const char *id, const char *file, const char *subject,
-                     const char *expected, const char *found, const char *fmt,
-                     ...)
+void assay_vcheck_add(struct assay_checker *c, enum assay_severity severity,
+                      const char *id, const char *file, const char *subject,
+                      const char *expected, const char *found, const char *fmt,
+                      ...)
 {
     struct assay_findings *f = c->out;
     struct assay_finding *slot;
@@ -94,16 +94,17 @@ static int64_t find_name(const struct assay_name *v, uint32_t n,
     return lo < n && strcmp(v[lo].name, name) == 0 ? (int64_t)v[lo].index : -1;
 }
 
-const struct assay_layer *assay_check_layer(const struct assay_checker *c,
-                                            const char *name)
+const struct assay_layer *assay_vcheck_layer(const struct assay_checker *c,
+                                             const char *name)
 {
     int64_t i = find_name(c->layers, c->s->n_layers, name);
 
     return i < 0 ? NULL : &c->s->layers[i];
 }
 
-const struct assay_tensor *assay_check_tensor(const struct assay_checker *c,
-                                              const char *name, uint32_t *index)
+const struct assay_tensor *assay_vcheck_tensor(const struct assay_checker *c,
+                                               const char *name,
+                                               uint32_t *index)
 {
     int64_t i = find_name(c->tensors, c->s->n_tensors, name);
 
@@ -114,8 +115,8 @@ const struct assay_tensor *assay_check_tensor(const struct assay_checker *c,
     return &c->s->tensors[i];
 }
 
-const char *assay_check_dims(const int64_t *dims, uint32_t rank, char *out,
-                             size_t cap)
+const char *assay_vcheck_dims(const int64_t *dims, uint32_t rank, char *out,
+                              size_t cap)
 {
     size_t n = 0;
 
@@ -126,8 +127,8 @@ const char *assay_check_dims(const int64_t *dims, uint32_t rank, char *out,
     return out;
 }
 
-bool assay_check_threshold(const struct assay_checker *c, double threshold,
-                           double digits, const struct assay_tensor *t)
+bool assay_vcheck_threshold(const struct assay_checker *c, double threshold,
+                            double digits, const struct assay_tensor *t)
 {
     int64_t lo, hi;
     double have;
@@ -147,9 +148,9 @@ static void march_is(struct assay_checker *c, const char *expected,
                      const char *found, const char *file, const char *what)
 {
     if (expected[0] != '\0' && found[0] != '\0' && strcmp(expected, found) != 0)
-        assay_check_add(c, ASSAY_CONTRADICTION, "march", file, "", expected,
-                        found, "%s was made for march '%.40s', not '%.40s'",
-                        what, found, expected);
+        assay_vcheck_add(c, ASSAY_CONTRADICTION, "march", file, "", expected,
+                         found, "%s was made for march '%.40s', not '%.40s'",
+                         what, found, expected);
 }
 
 static void check_march(struct assay_checker *c)
@@ -183,20 +184,20 @@ static void check_versions(struct assay_checker *c)
 
     if (nn != NULL && nn[0] != '\0' && v->horizon_nn_version[0] != '\0' &&
         strcmp(nn, v->horizon_nn_version) != 0)
-        assay_check_add(c, ASSAY_WARNING, "version", v->log_file, "", nn,
-                        v->horizon_nn_version,
-                        "the case was exported with horizon_nn %.40s, the log "
-                        "is of horizon_nn %.40s",
-                        nn, v->horizon_nn_version);
+        assay_vcheck_add(c, ASSAY_WARNING, "version", v->log_file, "", nn,
+                         v->horizon_nn_version,
+                         "the case was exported with horizon_nn %.40s, the log "
+                         "is of horizon_nn %.40s",
+                         nn, v->horizon_nn_version);
     if (cc == NULL || cc[0] == '\0')
         cc = v->hbdk_version;
     if (cc[0] != '\0' && v->disas_version[0] != '\0' &&
         strcmp(cc, v->disas_version) != 0)
-        assay_check_add(c, ASSAY_WARNING, "version", "", "", cc,
-                        v->disas_version,
-                        "the compiled model was made by hbdk-cc %.40s, "
-                        "expected %.40s",
-                        v->disas_version, cc);
+        assay_vcheck_add(c, ASSAY_WARNING, "version", "", "", cc,
+                         v->disas_version,
+                         "the compiled model was made by hbdk-cc %.40s, "
+                         "expected %.40s",
+                         v->disas_version, cc);
 }
 
 static void other_build(struct assay_checker *c, const char *key,
@@ -204,11 +205,11 @@ static void other_build(struct assay_checker *c, const char *key,
 {
     if (yaml[0] == '\0' || strcmp(yaml, deps) == 0)
         return;
-    assay_check_add(c, ASSAY_WARNING, "other-build", c->v->deps.file, subject,
-                    yaml, deps,
-                    "the log belongs to another build: '%s' is '%.80s' in the "
-                    "configuration and '%.80s' in the log",
-                    key, yaml, deps);
+    assay_vcheck_add(c, ASSAY_WARNING, "other-build", c->v->deps.file, subject,
+                     yaml, deps,
+                     "the log belongs to another build: '%s' is '%.80s' in the "
+                     "configuration and '%.80s' in the log",
+                     key, yaml, deps);
 }
 
 static const char *numbers_text(const struct assay_vendor_numbers *n, char *out,
@@ -250,8 +251,8 @@ static void other_input(struct assay_checker *c,
                 numbers_text(&d->scale, b, sizeof(b)));
     if (y->has_shape && d->has_shape)
         other_build(c, "input_shape", y->name,
-                    assay_check_dims(y->dims, y->rank, a, sizeof(a)),
-                    assay_check_dims(d->dims, d->rank, b, sizeof(b)));
+                    assay_vcheck_dims(y->dims, y->rank, a, sizeof(a)),
+                    assay_vcheck_dims(d->dims, d->rank, b, sizeof(b)));
 }
 
 static void check_build(struct assay_checker *c)
@@ -284,29 +285,30 @@ static void check_rest(struct assay_checker *c)
     const struct assay_vendor *v = c->v;
 
     if (v->consistency < 0)
-        assay_check_add(c, ASSAY_WARNING, "consistency", v->log_file, "",
-                        "passed", "failed",
-                        "the vendor's own check of the quantized against the "
-                        "compiled model failed in this build");
+        assay_vcheck_add(c, ASSAY_WARNING, "consistency", v->log_file, "",
+                         "passed", "failed",
+                         "the vendor's own check of the quantized against the "
+                         "compiled model failed in this build");
     if (v->differing_log != NULL)
-        assay_check_add(c, ASSAY_WARNING, "two-logs", v->differing_log,
-                        v->differing_node, "", "",
-                        "this log's table differs from that of '%.200s': they "
-                        "are of two builds",
-                        v->log_file);
+        assay_vcheck_add(c, ASSAY_WARNING, "two-logs", v->differing_log,
+                         v->differing_node, "", "",
+                         "this log's table differs from that of '%.200s': they "
+                         "are of two builds",
+                         v->log_file);
     if (v->log_file != NULL && v->n_nodes == 0)
-        assay_check_add(c, ASSAY_WARNING, "no-table", v->log_file, "", "", "",
-                        "the log has no table of quantized nodes: the build "
-                        "did not come that far, or the log was cut");
+        assay_vcheck_add(c, ASSAY_WARNING, "no-table", v->log_file, "", "", "",
+                         "the log has no table of quantized nodes: the build "
+                         "did not come that far, or the log was cut");
     if (v->vec_diff_file != NULL)
-        assay_check_add(c, ASSAY_HINT, "vec-diff", v->vec_diff_file, "", "", "",
-                        "a table of vec_diff is not read: what it calls MAE "
-                        "is the largest error, not the mean");
+        assay_vcheck_add(c, ASSAY_HINT, "vec-diff", v->vec_diff_file, "", "",
+                         "",
+                         "a table of vec_diff is not read: what it calls MAE "
+                         "is the largest error, not the mean");
     if (c->config != NULL && strcmp(c->config->layer_out_dump, "false") == 0)
-        assay_check_add(c, ASSAY_HINT, "layer-out-dump", c->config->file, "",
-                        "true", "false",
-                        "built without layer_out_dump: the compiled model "
-                        "shows its final outputs only");
+        assay_vcheck_add(c, ASSAY_HINT, "layer-out-dump", c->config->file, "",
+                         "true", "false",
+                         "built without layer_out_dump: the compiled model "
+                         "shows its final outputs only");
 }
 
 /* Worst first; equal ones stay in order. */
@@ -375,10 +377,10 @@ int assay_vendor_check(struct assay_findings *out, const struct assay_vendor *v,
         check_versions(&c);
         check_build(&c);
         if (c.config != NULL)
-            assay_check_inputs(&c);
-        assay_check_settings(&c);
-        assay_check_nodes(&c);
-        assay_check_features(&c);
+            assay_vcheck_inputs(&c);
+        assay_vcheck_settings(&c);
+        assay_vcheck_nodes(&c);
+        assay_vcheck_features(&c);
         check_rest(&c);
         sort(&c);
     }

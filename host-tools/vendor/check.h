@@ -22,32 +22,32 @@ struct assay_checker {
 };
 
 /* Texts are copied. `subject` may be "". */
-void assay_check_add(struct assay_checker *c, enum assay_severity severity,
-                     const char *id, const char *file, const char *subject,
-                     const char *expected, const char *found, const char *fmt,
-                     ...) ASSAY_PRINTF(8, 9);
+void assay_vcheck_add(struct assay_checker *c, enum assay_severity severity,
+                      const char *id, const char *file, const char *subject,
+                      const char *expected, const char *found, const char *fmt,
+                      ...) ASSAY_PRINTF(8, 9);
 /* NULL: there is none. Of layers of one name (the outputs of a Split) the
  * first. */
-const struct assay_layer *assay_check_layer(const struct assay_checker *c,
-                                            const char *name);
-const struct assay_tensor *assay_check_tensor(const struct assay_checker *c,
-                                              const char *name,
-                                              uint32_t *index);
+const struct assay_layer *assay_vcheck_layer(const struct assay_checker *c,
+                                             const char *name);
+const struct assay_tensor *assay_vcheck_tensor(const struct assay_checker *c,
+                                               const char *name,
+                                               uint32_t *index);
 /* "1x3x32x32" */
-const char *assay_check_dims(const int64_t *dims, uint32_t rank, char *out,
-                             size_t cap);
+const char *assay_vcheck_dims(const int64_t *dims, uint32_t rank, char *out,
+                              size_t cap);
 /* Is the threshold that of the scale, at the digits that the file has? */
-bool assay_check_threshold(const struct assay_checker *c, double threshold,
-                           double digits, const struct assay_tensor *t);
+bool assay_vcheck_threshold(const struct assay_checker *c, double threshold,
+                            double digits, const struct assay_tensor *t);
 
-void assay_check_inputs(struct assay_checker *c);   /* check_input.c */
-void assay_check_nodes(struct assay_checker *c);    /* check_node.c */
-void assay_check_settings(struct assay_checker *c); /* check_setting.c */
-void assay_check_features(struct assay_checker *c); /* check_feature.c */
+void assay_vcheck_inputs(struct assay_checker *c);   /* check_input.c */
+void assay_vcheck_nodes(struct assay_checker *c);    /* check_node.c */
+void assay_vcheck_settings(struct assay_checker *c); /* check_setting.c */
+void assay_vcheck_features(struct assay_checker *c); /* check_feature.c */
 /* check_preprocess.c: colour, mean and scale of one input's node. */
-void assay_check_preprocess(struct assay_checker *c,
-                            const struct assay_vendor_input *in,
-                            const struct assay_vendor_preprocess *p);
-bool assay_check_is_image(const char *type);
+void assay_vcheck_preprocess(struct assay_checker *c,
+                             const struct assay_vendor_input *in,
+                             const struct assay_vendor_preprocess *p);
+bool assay_vcheck_is_image(const char *type);
 
 #endif

@@ -16,7 +16,7 @@ static const char fused[] = "_nhwc2nchw_transposed_output0";
 static const struct assay_tensor *tensor_of(struct assay_checker *c,
                                             const char *name, bool *moved)
 {
-    const struct assay_tensor *t = assay_check_tensor(c, name, NULL);
+    const struct assay_tensor *t = assay_vcheck_tensor(c, name, NULL);
     size_t n = strlen(name), k = sizeof(fused) - 1;
     const struct assay_layer *l;
     char node[600];
@@ -26,7 +26,7 @@ static const struct assay_tensor *tensor_of(struct assay_checker *c,
         strcmp(name + n - k, fused) != 0)
         return t;
     snprintf(node, sizeof(node), "%.*s", (int)(n - k), name);
-    l = assay_check_layer(c, node);
+    l = assay_vcheck_layer(c, node);
     if (l == NULL)
         return NULL;
     *moved = true;
@@ -65,14 +65,14 @@ static void check_dims(struct assay_checker *c,
     nb = squeeze(f->valid, f->rank, b);
     if (na == nb && memcmp(a, b, na * sizeof(*a)) == 0)
         return;
-    assay_check_dims(dims, t->rank, expected, sizeof(expected));
-    assay_check_dims(f->valid, f->rank, found, sizeof(found));
-    assay_check_add(c, ASSAY_CONTRADICTION, "feature-shape", f->file, f->name,
-                    expected, found,
-                    "%s '%.100s' of the compiled model is %s, tensor '%.100s' "
-                    "is %s",
-                    f->is_input ? "input" : "output", f->name, found, t->name,
-                    expected);
+    assay_vcheck_dims(dims, t->rank, expected, sizeof(expected));
+    assay_vcheck_dims(f->valid, f->rank, found, sizeof(found));
+    assay_vcheck_add(c, ASSAY_CONTRADICTION, "feature-shape", f->file, f->name,
+                     expected, found,
+                     "%s '%.100s' of the compiled model is %s, tensor '%.100s' "
+                     "is %s",
+                     f->is_input ? "input" : "output", f->name, found, t->name,
+                     expected);
 }
 
 static int64_t element_bytes(const char *dtype)
@@ -94,12 +94,12 @@ static void check_stride(struct assay_checker *c,
 
     for (uint32_t i = 0; i < f->rank; i++) {
         if (f->aligned[i] < f->valid[i]) {
-            assay_check_dims(f->aligned, f->rank, found, sizeof(found));
-            assay_check_dims(f->valid, f->rank, expected, sizeof(expected));
-            assay_check_add(c, ASSAY_WARNING, "stride", f->file, f->name,
-                            expected, found,
-                            "feature '%.100s' has %s aligned elements for %s",
-                            f->name, found, expected);
+            assay_vcheck_dims(f->aligned, f->rank, found, sizeof(found));
+            assay_vcheck_dims(f->valid, f->rank, expected, sizeof(expected));
+            assay_vcheck_add(c, ASSAY_WARNING, "stride", f->file, f->name,
+                             expected, found,
+                             "feature '%.100s' has %s aligned elements for %s",
+                             f->name, found, expected);
             return;
         }
     }
@@ -116,13 +116,13 @@ static void check_stride(struct assay_checker *c,
                f->stride[2] == s[1] && f->stride[3] == s[2];
     if (same)
         return;
-    assay_check_dims(s, f->rank, expected, sizeof(expected));
-    assay_check_dims(f->stride, f->rank, found, sizeof(found));
-    assay_check_add(c, ASSAY_WARNING, "stride", f->file, f->name, expected,
-                    found,
-                    "feature '%.100s' has strides %s, its aligned dimensions "
-                    "give %s in either order",
-                    f->name, found, expected);
+    assay_vcheck_dims(s, f->rank, expected, sizeof(expected));
+    assay_vcheck_dims(f->stride, f->rank, found, sizeof(found));
+    assay_vcheck_add(c, ASSAY_WARNING, "stride", f->file, f->name, expected,
+                     found,
+                     "feature '%.100s' has strides %s, its aligned dimensions "
+                     "give %s in either order",
+                     f->name, found, expected);
 }
 
 static void check_source(struct assay_checker *c,
@@ -140,16 +140,16 @@ static void check_source(struct assay_checker *c,
             !(k->n_inputs == 1 && k->inputs[i].name[0] == '\0'))
             continue;
         if (nv12 != pyramid && strcmp(f->source, "resizer") != 0)
-            assay_check_add(c, ASSAY_WARNING, "input-source", f->file, f->name,
-                            nv12 ? "pyramid" : "DDR", f->source,
-                            "input '%.100s': '%.40s' images come from %s, the "
-                            "compiled model reads %.40s",
-                            f->name, k->inputs[i].type_rt,
-                            nv12 ? "the pyramid" : "memory", f->source);
+            assay_vcheck_add(c, ASSAY_WARNING, "input-source", f->file, f->name,
+                             nv12 ? "pyramid" : "DDR", f->source,
+                             "input '%.100s': '%.40s' images come from %s, the "
+                             "compiled model reads %.40s",
+                             f->name, k->inputs[i].type_rt,
+                             nv12 ? "the pyramid" : "memory", f->source);
     }
 }
 
-void assay_check_features(struct assay_checker *c)
+void assay_vcheck_features(struct assay_checker *c)
 {
     const char *first = NULL;
     uint32_t lost = 0;
@@ -170,17 +170,17 @@ void assay_check_features(struct assay_checker *c)
         check_dims(c, f, t, moved);
         dtype = assay_dtype_name(t->dtype);
         if (f->dtype[0] != '\0' && strcmp(f->dtype, dtype) != 0)
-            assay_check_add(c, ASSAY_CONTRADICTION, "feature-dtype", f->file,
-                            f->name, dtype, f->dtype,
-                            "%s '%.100s' of the compiled model is %.40s, "
-                            "tensor '%.100s' is %s",
-                            f->is_input ? "input" : "output", f->name, f->dtype,
-                            t->name, dtype);
+            assay_vcheck_add(c, ASSAY_CONTRADICTION, "feature-dtype", f->file,
+                             f->name, dtype, f->dtype,
+                             "%s '%.100s' of the compiled model is %.40s, "
+                             "tensor '%.100s' is %s",
+                             f->is_input ? "input" : "output", f->name,
+                             f->dtype, t->name, dtype);
     }
     if (lost > 0)
-        assay_check_add(c, ASSAY_HINT, "feature-names", c->v->features[0].file,
-                        first, "", "",
-                        "%u of %u features of the compiled model have no "
-                        "tensor of that name here, first '%.100s'",
-                        lost, c->v->n_features, first);
+        assay_vcheck_add(c, ASSAY_HINT, "feature-names", c->v->features[0].file,
+                         first, "", "",
+                         "%u of %u features of the compiled model have no "
+                         "tensor of that name here, first '%.100s'",
+                         lost, c->v->n_features, first);
 }

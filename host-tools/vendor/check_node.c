@@ -33,15 +33,15 @@ static void check_row_device(struct assay_checker *c,
     if (n->on != ASSAY_ON_CPU || asked_for_cpu(c, n->name))
         return;
     if (is_quantized(n->type))
-        assay_check_add(c, ASSAY_WARNING, "device", c->v->log_file, n->name,
-                        "BPU", "CPU",
-                        "node '%.100s' (%.60s) runs on the CPU, which nobody "
-                        "asked for",
-                        n->name, n->type);
+        assay_vcheck_add(c, ASSAY_WARNING, "device", c->v->log_file, n->name,
+                         "BPU", "CPU",
+                         "node '%.100s' (%.60s) runs on the CPU, which nobody "
+                         "asked for",
+                         n->name, n->type);
     else
-        assay_check_add(c, ASSAY_HINT, "device", c->v->log_file, n->name, "BPU",
-                        "CPU", "node '%.100s' (%.60s) runs on the CPU", n->name,
-                        n->type);
+        assay_vcheck_add(c, ASSAY_HINT, "device", c->v->log_file, n->name,
+                         "BPU", "CPU", "node '%.100s' (%.60s) runs on the CPU",
+                         n->name, n->type);
 }
 
 static void check_row(struct assay_checker *c,
@@ -55,30 +55,32 @@ static void check_row(struct assay_checker *c,
     int64_t lo, hi;
 
     if (strcmp(n->type, l->source_op) != 0)
-        assay_check_add(c, ASSAY_CONTRADICTION, "type", c->v->log_file, n->name,
-                        l->source_op, n->type,
-                        "node '%.100s' is %.60s in the model, %.60s in the log",
-                        n->name, l->source_op, n->type);
+        assay_vcheck_add(
+            c, ASSAY_CONTRADICTION, "type", c->v->log_file, n->name,
+            l->source_op, n->type,
+            "node '%.100s' is %.60s in the model, %.60s in the log", n->name,
+            l->source_op, n->type);
     if (in == NULL)
         return;
     dtype = in->dtype == ASSAY_F32 ? "float" : assay_dtype_name(in->dtype);
     if (n->dtype[0] != '\0' && strcmp(n->dtype, dtype) != 0)
-        assay_check_add(c, ASSAY_CONTRADICTION, "dtype", c->v->log_file,
-                        n->name, n->dtype, dtype,
-                        "node '%.100s': the log says that its first input is "
-                        "%.40s, in the model it is %s",
-                        n->name, n->dtype, dtype);
+        assay_vcheck_add(c, ASSAY_CONTRADICTION, "dtype", c->v->log_file,
+                         n->name, n->dtype, dtype,
+                         "node '%.100s': the log says that its first input is "
+                         "%.40s, in the model it is %s",
+                         n->name, n->dtype, dtype);
     else if (n->has_threshold &&
-             !assay_check_threshold(c, n->threshold, 1e-5, in)) {
+             !assay_vcheck_threshold(c, n->threshold, 1e-5, in)) {
         assay_dtype_range(in->dtype, &lo, &hi);
         snprintf(expected, sizeof(expected), "%.6g", n->threshold);
         snprintf(found, sizeof(found), "%.6g",
                  (double)in->quant.scale[0] * (double)hi);
-        assay_check_add(c, ASSAY_CONTRADICTION, "threshold", c->v->log_file,
-                        n->name, expected, found,
-                        "node '%.100s': the log's threshold of its first input "
-                        "is %s, its scale gives %s",
-                        n->name, expected, found);
+        assay_vcheck_add(
+            c, ASSAY_CONTRADICTION, "threshold", c->v->log_file, n->name,
+            expected, found,
+            "node '%.100s': the log's threshold of its first input "
+            "is %s, its scale gives %s",
+            n->name, expected, found);
     }
 }
 
@@ -96,7 +98,7 @@ static void check_log(struct assay_checker *c)
 
     for (uint32_t i = 0; i < c->v->n_nodes; i++) {
         const struct assay_vendor_node *n = &c->v->nodes[i];
-        const struct assay_layer *l = assay_check_layer(c, n->name);
+        const struct assay_layer *l = assay_vcheck_layer(c, n->name);
 
         check_row_device(c, n);
         rows++;
@@ -110,11 +112,11 @@ static void check_log(struct assay_checker *c)
     if (lost == 0)
         return;
     snprintf(found, sizeof(found), "%u of %u", lost, rows);
-    assay_check_add(c, ASSAY_WARNING, "log-nodes", c->v->log_file, first, "0",
-                    found,
-                    "%s nodes of the log are not in this model, first "
-                    "'%.100s': the log may be of another build",
-                    found, first);
+    assay_vcheck_add(c, ASSAY_WARNING, "log-nodes", c->v->log_file, first, "0",
+                     found,
+                     "%s nodes of the log are not in this model, first "
+                     "'%.100s': the log may be of another build",
+                     found, first);
 }
 
 /* The integer tensor that a name of the float model became. */
@@ -129,13 +131,13 @@ static const struct assay_tensor *integer_of(struct assay_checker *c,
     if (n >= sizeof(text) - 16)
         return NULL;
     snprintf(text, sizeof(text), "%s_quantized", name);
-    t = assay_check_tensor(c, text, index);
+    t = assay_vcheck_tensor(c, text, index);
     if (t != NULL || n < sizeof(suffix) ||
         strcmp(name + n - (sizeof(suffix) - 1), suffix) != 0)
         return t;
     snprintf(text, sizeof(text), "%.*s_quantized",
              (int)(n - (sizeof(suffix) - 1)), name);
-    return assay_check_tensor(c, text, index);
+    return assay_vcheck_tensor(c, text, index);
 }
 
 static void check_quant_input(struct assay_checker *c, const char *name,
@@ -149,17 +151,17 @@ static void check_quant_input(struct assay_checker *c, const char *name,
     if (t == NULL || c->seen_tensor[index])
         return;
     c->seen_tensor[index] = true;
-    if (assay_check_threshold(c, threshold, 1e-5, t))
+    if (assay_vcheck_threshold(c, threshold, 1e-5, t))
         return;
     assay_dtype_range(t->dtype, &lo, &hi);
     snprintf(expected, sizeof(expected), "%.7g", threshold);
     snprintf(found, sizeof(found), "%.7g",
              (double)t->quant.scale[0] * (double)hi);
-    assay_check_add(c, ASSAY_CONTRADICTION, "threshold", c->v->quant_file,
-                    t->name, expected, found,
-                    "tensor '%.100s': the threshold in quant_info is %s, its "
-                    "scale gives %s",
-                    t->name, expected, found);
+    assay_vcheck_add(c, ASSAY_CONTRADICTION, "threshold", c->v->quant_file,
+                     t->name, expected, found,
+                     "tensor '%.100s': the threshold in quant_info is %s, its "
+                     "scale gives %s",
+                     t->name, expected, found);
 }
 
 static void differs(struct assay_checker *c, const char *name, const char *what,
@@ -169,11 +171,11 @@ static void differs(struct assay_checker *c, const char *name, const char *what,
 
     snprintf(a, sizeof(a), "%.7g", log);
     snprintf(b, sizeof(b), "%.7g", quant);
-    assay_check_add(c, ASSAY_WARNING, "two-builds", c->v->quant_file, name, a,
-                    b,
-                    "node '%.100s': %s is %s in the log and %s in quant_info: "
-                    "they are of two builds",
-                    name, what, a, b);
+    assay_vcheck_add(c, ASSAY_WARNING, "two-builds", c->v->quant_file, name, a,
+                     b,
+                     "node '%.100s': %s is %s in the log and %s in quant_info: "
+                     "they are of two builds",
+                     name, what, a, b);
 }
 
 static void check_quant_row(struct assay_checker *c,
@@ -209,23 +211,23 @@ static void check_quant_info(struct assay_checker *c)
             if (q->thresholds[k].n == 1)
                 check_quant_input(c, q->inputs.v[k], q->thresholds[k].v[0]);
         }
-        fused += assay_check_layer(c, q->name) == NULL;
+        fused += assay_vcheck_layer(c, q->name) == NULL;
     }
     if (fused > 0 && fused == c->v->n_quant_nodes)
-        assay_check_add(c, ASSAY_WARNING, "quant-nodes", c->v->quant_file, "",
-                        "", "",
-                        "none of the %u nodes of quant_info is in this model: "
-                        "it may be of another build",
-                        fused);
+        assay_vcheck_add(c, ASSAY_WARNING, "quant-nodes", c->v->quant_file, "",
+                         "", "",
+                         "none of the %u nodes of quant_info is in this model: "
+                         "it may be of another build",
+                         fused);
     else if (fused > 0)
-        assay_check_add(c, ASSAY_HINT, "quant-nodes", c->v->quant_file, "", "",
-                        "",
-                        "%u of %u nodes of quant_info are not in this model: "
-                        "fused into others",
-                        fused, c->v->n_quant_nodes);
+        assay_vcheck_add(c, ASSAY_HINT, "quant-nodes", c->v->quant_file, "", "",
+                         "",
+                         "%u of %u nodes of quant_info are not in this model: "
+                         "fused into others",
+                         fused, c->v->n_quant_nodes);
 }
 
-void assay_check_nodes(struct assay_checker *c)
+void assay_vcheck_nodes(struct assay_checker *c)
 {
     check_log(c);
     check_quant_info(c);

@@ -118,11 +118,11 @@ static void colour_differs(struct assay_checker *c,
         if (colour_of(in->type_rt, orders[i], &k) && rows_fit(p, &k))
             found = orders[i];
     }
-    assay_check_add(c, ASSAY_CONTRADICTION, "colour", c->config->file, p->input,
-                    in->type_train, found,
-                    "input '%.100s': the configuration trains on '%.40s' from "
-                    "'%.40s', the weights of '%.100s' make %s",
-                    p->input, in->type_train, in->type_rt, p->node, found);
+    assay_vcheck_add(c, ASSAY_CONTRADICTION, "colour", c->config->file,
+                     p->input, in->type_train, found,
+                     "input '%.100s': the configuration trains on '%.40s' from "
+                     "'%.40s', the weights of '%.100s' make %s",
+                     p->input, in->type_train, in->type_rt, p->node, found);
 }
 
 static void check_values(struct assay_checker *c,
@@ -144,11 +144,11 @@ static void check_values(struct assay_checker *c,
         if (fabs(scale - want) > 0.01 * fabs(want)) {
             snprintf(a, sizeof(a), "%.6g", want);
             snprintf(b, sizeof(b), "%.6g", scale);
-            assay_check_add(c, ASSAY_CONTRADICTION, "scale", c->config->file,
-                            p->input, a, b,
-                            "input '%.100s', channel %u: scale_value is %s, "
-                            "the weights of '%.100s' hold %s",
-                            p->input, ch, a, p->node, b);
+            assay_vcheck_add(c, ASSAY_CONTRADICTION, "scale", c->config->file,
+                             p->input, a, b,
+                             "input '%.100s', channel %u: scale_value is %s, "
+                             "the weights of '%.100s' hold %s",
+                             p->input, ch, a, p->node, b);
             continue; /* the mean hangs on it */
         }
         for (unsigned j = 0; j < 3; j++)
@@ -157,11 +157,11 @@ static void check_values(struct assay_checker *c,
         if (fabs(have - mean) > 0.5) {
             snprintf(a, sizeof(a), "%.6g", mean);
             snprintf(b, sizeof(b), "%.2f", have);
-            assay_check_add(c, ASSAY_CONTRADICTION, "mean", c->config->file,
-                            p->input, a, b,
-                            "input '%.100s', channel %u: mean_value is %s, "
-                            "the bias of '%.100s' holds %s",
-                            p->input, ch, a, p->node, b);
+            assay_vcheck_add(c, ASSAY_CONTRADICTION, "mean", c->config->file,
+                             p->input, a, b,
+                             "input '%.100s', channel %u: mean_value is %s, "
+                             "the bias of '%.100s' holds %s",
+                             p->input, ch, a, p->node, b);
         }
     }
 }
@@ -177,22 +177,22 @@ static void check_counts(struct assay_checker *c,
 
     snprintf(b, sizeof(b), "%u", n->n);
     if (wanted && n->n != 1 && n->n != channels)
-        assay_check_add(c, ASSAY_CONTRADICTION, "norm", c->config->file,
-                        in->name, "one value a channel", b,
-                        "input '%.100s': norm_type is '%.40s', but '%s' has "
-                        "%s values for %u channels",
-                        in->name, in->norm_type, key, b, channels);
+        assay_vcheck_add(c, ASSAY_CONTRADICTION, "norm", c->config->file,
+                         in->name, "one value a channel", b,
+                         "input '%.100s': norm_type is '%.40s', but '%s' has "
+                         "%s values for %u channels",
+                         in->name, in->norm_type, key, b, channels);
     else if (!wanted && n->n > 0)
-        assay_check_add(c, ASSAY_WARNING, "norm", c->config->file, in->name,
-                        "no value", b,
-                        "input '%.100s': '%s' is given, but norm_type '%.40s' "
-                        "does not use it",
-                        in->name, key, in->norm_type);
+        assay_vcheck_add(c, ASSAY_WARNING, "norm", c->config->file, in->name,
+                         "no value", b,
+                         "input '%.100s': '%s' is given, but norm_type '%.40s' "
+                         "does not use it",
+                         in->name, key, in->norm_type);
 }
 
-void assay_check_preprocess(struct assay_checker *c,
-                            const struct assay_vendor_input *in,
-                            const struct assay_vendor_preprocess *p)
+void assay_vcheck_preprocess(struct assay_checker *c,
+                             const struct assay_vendor_input *in,
+                             const struct assay_vendor_preprocess *p)
 {
     const char *want = is_yuv(in->type_rt)   ? "YUV"
                        : is_rgb(in->type_rt) ? "RGB"
@@ -203,11 +203,12 @@ void assay_check_preprocess(struct assay_checker *c,
 
     if (want[0] != '\0' && p->input_type[0] != '\0' &&
         !starts(p->input_type, want))
-        assay_check_add(c, ASSAY_CONTRADICTION, "preprocess-type",
-                        c->config->file, p->input, in->type_rt, p->input_type,
-                        "input '%.100s': input_type_rt is '%.40s', the model's "
-                        "node '%.100s' takes %.60s",
-                        p->input, in->type_rt, p->node, p->input_type);
+        assay_vcheck_add(
+            c, ASSAY_CONTRADICTION, "preprocess-type", c->config->file,
+            p->input, in->type_rt, p->input_type,
+            "input '%.100s': input_type_rt is '%.40s', the model's "
+            "node '%.100s' takes %.60s",
+            p->input, in->type_rt, p->node, p->input_type);
     check_counts(c, in, &in->mean, "mean_value", "mean", p->channels);
     check_counts(c, in, &in->scale, "scale_value", "scale", p->channels);
     if (!p->derived || p->channels != 3 || video ||

@@ -67,11 +67,11 @@ static void check_device(struct assay_checker *c,
         on = ASSAY_ON_CPU; /* a float op has no place on the BPU */
     if (on == ASSAY_ON_UNKNOWN || on == o->on)
         return;
-    assay_check_add(c, ASSAY_CONTRADICTION, "device", o->file, o->node, want,
-                    assay_vendor_on_name(on),
-                    "node '%.100s' was asked to run on the %s, it runs on the "
-                    "%s",
-                    o->node, want, assay_vendor_on_name(on));
+    assay_vcheck_add(c, ASSAY_CONTRADICTION, "device", o->file, o->node, want,
+                     assay_vendor_on_name(on),
+                     "node '%.100s' was asked to run on the %s, it runs on the "
+                     "%s",
+                     o->node, want, assay_vendor_on_name(on));
 }
 
 static void dtype_is(struct assay_checker *c,
@@ -80,32 +80,32 @@ static void dtype_is(struct assay_checker *c,
 {
     if (want[0] == '\0' || found[0] == '\0' || strcmp(want, found) == 0)
         return;
-    assay_check_add(c, ASSAY_CONTRADICTION, "dtype", o->file, o->node, want,
-                    found, "node '%.100s': %s asked for is %.40s, it is %.40s",
-                    o->node, side, want, found);
+    assay_vcheck_add(c, ASSAY_CONTRADICTION, "dtype", o->file, o->node, want,
+                     found, "node '%.100s': %s asked for is %.40s, it is %.40s",
+                     o->node, side, want, found);
 }
 
 static void check_override(struct assay_checker *c,
                            const struct assay_vendor_override *o)
 {
-    const struct assay_layer *l = assay_check_layer(c, o->node);
+    const struct assay_layer *l = assay_vcheck_layer(c, o->node);
     const struct assay_vendor_node *row = row_of(c, o->node);
     const struct assay_tensor *in = l != NULL ? first_input(c, l) : NULL;
     const char *out;
 
     if (l == NULL && row == NULL) {
         if (!has_parts(c, o->node))
-            assay_check_add(c, ASSAY_WARNING, "no-node", o->file, o->node,
-                            o->node, "",
-                            "node '%.100s' has settings, but is not in the "
-                            "model: fused into another, or misspelt",
-                            o->node);
+            assay_vcheck_add(c, ASSAY_WARNING, "no-node", o->file, o->node,
+                             o->node, "",
+                             "node '%.100s' has settings, but is not in the "
+                             "model: fused into another, or misspelt",
+                             o->node);
         else if (o->on == ASSAY_ON_CPU)
-            assay_check_add(c, ASSAY_CONTRADICTION, "device", o->file, o->node,
-                            "CPU", "BPU",
-                            "node '%.100s' was asked to run on the CPU, the "
-                            "model has it in parts for the BPU",
-                            o->node);
+            assay_vcheck_add(c, ASSAY_CONTRADICTION, "device", o->file, o->node,
+                             "CPU", "BPU",
+                             "node '%.100s' was asked to run on the CPU, the "
+                             "model has it in parts for the BPU",
+                             o->node);
         return;
     }
     check_device(c, o, l, row);
@@ -158,17 +158,17 @@ static void check_all_int16(struct assay_checker *c, const char *file,
         if (in == NULL || in->dtype != ASSAY_S8 || follows(l->source_op))
             continue;
         if (stays_int8(l))
-            assay_check_add(c, ASSAY_WARNING, "stays-int8", file, l->name,
-                            "int16", "int8",
-                            "layer '%.100s' takes int8 in spite of %.60s: "
-                            "%.60s has no int16 form here",
-                            l->name, setting, l->source_op);
+            assay_vcheck_add(c, ASSAY_WARNING, "stays-int8", file, l->name,
+                             "int16", "int8",
+                             "layer '%.100s' takes int8 in spite of %.60s: "
+                             "%.60s has no int16 form here",
+                             l->name, setting, l->source_op);
         else
-            assay_check_add(c, ASSAY_CONTRADICTION, "dtype", file, l->name,
-                            "int16", "int8",
-                            "layer '%.100s' (%.60s) takes int8, %.60s asks for "
-                            "int16",
-                            l->name, l->source_op, setting);
+            assay_vcheck_add(
+                c, ASSAY_CONTRADICTION, "dtype", file, l->name, "int16", "int8",
+                "layer '%.100s' (%.60s) takes int8, %.60s asks for "
+                "int16",
+                l->name, l->source_op, setting);
     }
 }
 
@@ -241,16 +241,16 @@ static void check_removed(struct assay_checker *c)
             continue;
         snprintf(found, sizeof(found), "%u %s", n,
                  q ? "HzQuantize" : "HzDequantize");
-        assay_check_add(c, ASSAY_WARNING, "removed", c->config->file, "",
-                        q ? "no HzQuantize" : "no HzDequantize", found,
-                        "remove_node_type has '%s', this model still has %s: "
-                        "the board %s integers where this model %s floats",
-                        r->v[i], found, q ? "takes" : "gives",
-                        q ? "takes" : "gives");
+        assay_vcheck_add(c, ASSAY_WARNING, "removed", c->config->file, "",
+                         q ? "no HzQuantize" : "no HzDequantize", found,
+                         "remove_node_type has '%s', this model still has %s: "
+                         "the board %s integers where this model %s floats",
+                         r->v[i], found, q ? "takes" : "gives",
+                         q ? "takes" : "gives");
     }
 }
 
-void assay_check_settings(struct assay_checker *c)
+void assay_vcheck_settings(struct assay_checker *c)
 {
     for (uint32_t i = 0; i < c->v->n_overrides; i++)
         check_override(c, &c->v->overrides[i]);
