@@ -81,12 +81,16 @@ static void source_lines(const struct assay_run *r, char *text, size_t cap,
     assay_line_add(l, "", line);
 }
 
+/* What the head of a text report shows of them; show and JSON have all. */
+#define MAX_FINDINGS 12u
+
 /* Contradictions always; the rest is counted, and shown with -v. */
 static void finding_lines(const struct assay_run *r, char *text, size_t cap,
                           struct assay_lines *l)
 {
     const struct assay_findings *f = &r->p.findings;
     bool all = r->o->verbose > 0;
+    uint32_t n = f->n;
 
     if (r->p.vendor == NULL)
         return;
@@ -99,12 +103,16 @@ static void finding_lines(const struct assay_run *r, char *text, size_t cap,
                   assay_num_u(f->count[ASSAY_WARNING]).text, "hints",
                   assay_num_u(f->count[ASSAY_HINT]).text, NULL);
     assay_line_add(l, "", text);
-    for (uint32_t i = 0; i < f->n && l->n < ASSAY_MAX_LINES / 2; i++) {
-        if (!all && f->v[i].severity != ASSAY_CONTRADICTION)
-            break;
+    if (!all)
+        n = f->count[ASSAY_CONTRADICTION];
+    for (uint32_t i = 0; i < n && i < MAX_FINDINGS && i < f->n; i++) {
         assay_prepare_finding(&f->v[i], text, cap);
         assay_line_add(l, "", text);
     }
+    if (n > MAX_FINDINGS)
+        assay_line_add(l, "",
+                       assay_message(text, cap, ASSAY_MSG_FINDING_MORE, "more",
+                                     assay_num_u(n - MAX_FINDINGS).text, NULL));
 }
 
 void assay_run_head_lines(struct assay_run *r,

@@ -279,8 +279,6 @@ void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out)
     find_culprits(r, out);
     /* After a culprit --fail-fast leaves layers out on purpose. */
     find_gaps(r, out);
-    if (r->p.findings.count[ASSAY_CONTRADICTION] > 0)
-        out->exit_code = assay_exit_combine(out->exit_code, ASSAY_CLASS_USAGE);
     if (r->error.code != 0)
         out->exit_code = assay_exit_combine(
             out->exit_code, (int)assay_status_class(r->error.code));
@@ -288,6 +286,9 @@ void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out)
         out->has_verdict = true;
         out->verdict = ASSAY_VERDICT_MATCH;
     }
+    /* The layers may match all the same. */
+    if (r->p.findings.count[ASSAY_CONTRADICTION] > 0)
+        out->exit_code = assay_exit_combine(out->exit_code, ASSAY_CLASS_USAGE);
     if (r->interrupted != 0)
         out->exit_code = 128 + r->interrupted;
 }
