@@ -194,10 +194,37 @@ static enum assay_dtype binary_dtype(struct choices *c, bool is_short)
     return chance(c, 50) ? ASSAY_S8 : ASSAY_U8;
 }
 
-bool make_binary(struct work *w)
+static bool binary_programs(struct work *w, struct assay_layer *l, size_t n,
+                            bool is_short, bool floats)
 {
     struct assay_interval v[2][MAX_CHANNELS];
+    enum assay_dtype dtype = made_tensor(w, l->output)->dtype;
     struct assay_err err;
+
+    if (n > MAX_CHANNELS || !layer_in_programs(w, l, 2))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        fill_intervals(v[i], n,
+                       assay_interval_of(made_tensor(w, l->inputs[i])->dtype));
+        if (is_short)
+            make_operand(w->c, w->s, &l->in_programs[i], n, v[i], floats);
+        else
+            make_program(w->c, w->s, &l->in_programs[i], n, v[i], NULL,
+                         floats ? ASSAY_F32 : 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (assay_combine_range(l->p.binary.combine, l->p.binary.k, &v[0][i],
+                                &v[1][i], &err) < 0)
+            return false;
+    if (is_short && chance(w->c, 70))
+        make_short_end(w->c, w->s, &l->out_program, n, v[0], dtype);
+    else
+        make_program(w->c, w->s, &l->out_program, n, v[0], NULL, dtype);
+    return true;
+}
+
+bool make_binary(struct work *w)
+{
     uint32_t in[2];
     bool is_short = chance(w->c, 35); /* of bytes to bytes */
 
@@ -223,35 +250,17 @@ bool make_binary(struct work *w)
         in[0] = in[1];
         in[1] = t;
     }
-    size_t n = channels_of(&y);
     bool floats = chance(w->c, 50);
     struct assay_layer *l =
         add_layer(w, ASSAY_OP_BINARY, 2, in,
                   add_tensor(w, ASSAY_ROLE_ACTIVATION,
                              binary_dtype(w->c, is_short), y.rank, y.dims));
 
-    if (!l || n > MAX_CHANNELS)
+    if (!l)
         return false;
     l->p.binary.combine = any_combine(w->c, floats);
     l->p.binary.k = (float)choose(w->c, -100, 100) / 16.0f;
-    if (!layer_in_programs(w, l, 2))
-        return false;
-    for (int i = 0; i < 2; i++) {
-        fill_intervals(v[i], n,
-                       assay_interval_of(made_tensor(w, in[i])->dtype));
-        if (is_short)
-            make_operand(w->c, w->s, &l->in_programs[i], n, v[i], floats);
-        else
-            make_program(w->c, w->s, &l->in_programs[i], n, v[i], NULL,
-                         floats ? ASSAY_F32 : 0);
-    }
-    for (size_t i = 0; i < n; i++)
-        if (assay_combine_range(l->p.binary.combine, l->p.binary.k, &v[0][i],
-                                &v[1][i], &err) < 0)
-            return false;
-    make_program(w->c, w->s, &l->out_program, n, v[0], NULL,
-                 made_tensor(w, l->output)->dtype);
-    return true;
+    return binary_programs(w, l, channels_of(&y), is_short, floats);
 }
 
 bool make_pool(struct work *w)

@@ -407,3 +407,17 @@ void make_operand(struct choices *c, struct assay_slice *s,
         put_ints(&m, ASSAY_STEP_MUL, 0, by, by, 0, 0);
     }
 }
+
+void make_short_end(struct choices *c, struct assay_slice *s,
+                    struct assay_program *to, size_t channels,
+                    struct assay_interval *from, enum assay_dtype y_dtype)
+{
+    struct maker m = {c, s, to, channels, from, NULL};
+
+    to->n_steps = 0;
+    if (from[0].kind == ASSAY_VALUE_INT && chance(c, 60))
+        shift_form(&m);
+    else
+        float_form(&m); /* of floats without its first step */
+    finish(&m, y_dtype);
+}

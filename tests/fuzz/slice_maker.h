@@ -107,5 +107,9 @@ void make_program(struct choices *c, struct assay_slice *s,
 void make_operand(struct choices *c, struct assay_slice *s,
                   struct assay_program *to, size_t channels,
                   struct assay_interval *from, bool is_float);
+/* What may follow two of these: a shift, or a float's rounding. */
+void make_short_end(struct choices *c, struct assay_slice *s,
+                    struct assay_program *to, size_t channels,
+                    struct assay_interval *from, enum assay_dtype y_dtype);
 
 #endif
