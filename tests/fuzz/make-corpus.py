@@ -97,14 +97,20 @@ def messages():
 
 # ---- slices ----------------------------------------------------------------
 
-def tensor(name, dtype, dims, role=0, size=0, more=""):
+def tensor(name, dtype, dims, role=0, size=0, more="", sha=SHA):
     text = 'tensors { name: "%s" role: %d dtype: %d ' % (name, role, dtype)
     text += " ".join("dims: %d" % d for d in dims)
     perm = "".join("\\%03o" % k for k in range(len(dims)))
     text += ' perm: "%s" quant_axis: -1 ' % perm
     if role == 2:
-        text += 'sha256: "%s" size: %d ' % (SHA, size)
+        text += 'sha256: "%s" size: %d ' % (sha, size)
     return text + more + " }\n"
+
+
+def sized(name, dtype, dims, size):
+    """A constant whose digest tells fuzz_slice its size."""
+    sha = "".join("\\%03o" % b for b in struct.pack("<BH29x", 0xfe, size))
+    return tensor(name, dtype, dims, role=2, size=size, sha=sha)
 
 
 def operands(*values):
@@ -162,6 +168,71 @@ def slices():
     gemm += layer("softmax", 8, (2,), 3, "softmax { kind: 1 }")
     data = encode("proto/assay.proto", "assay.pb.Slice", gemm)
     put("slice", "gemm", struct.pack("<H", 12) + data)
+
+
+def fixed():
+    """The operators of fixed-point models, a layer each."""
+    fits = "out_program { %s }" % CLAMP
+    scaled = ('out_program { steps { kind: 20 n: 1 a: "%s" b: "%s" } '
+              'steps { kind: 9 bits: 32 } steps { kind: 3 n: 1 a: "%s" } '
+              'steps { kind: 8 bits: 8 } }'
+              % (operands(3), operands(20000), operands(7)))
+    conv = "stride_h: 1 stride_w: 1 dilation_h: 1 dilation_w: 1 groups: 1"
+    turn = ("dims: 1 dims: 6 dims: 4 dims: 3 strides: 72 strides: 3 "
+            "strides: 18 strides: 1")
+    back = "dims: 6 dims: 12 strides: -12 strides: 1 offset: 60"
+    text = 'model_name: "z" model_format: "onnx" model_sha256: "%s" ' \
+           'numerics: "bayes-e"\n' % SHA
+    text += tensor("x", 1, (1, 4, 6, 3), role=1)      # 0
+    text += tensor("e", 3, (1, 4, 6, 2), role=1)      # 1
+    text += sized("w", 1, (2, 1, 1, 3), 6)            # 2
+    text += tensor("c", 1, (1, 4, 6, 2))              # 3
+    text += sized("v", 1, (3, 2, 2, 2), 24)           # 4
+    text += tensor("d", 1, (1, 8, 12, 3))             # 5
+    text += tensor("t", 1, (1, 6, 4, 3))              # 6
+    text += tensor("b", 1, (72,))                     # 7
+    text += sized("i", 5, (2,), 8)                    # 8
+    text += tensor("g", 1, (1, 6, 2, 3))              # 9
+    text += tensor("r", 1, (1, 1, 1, 3))              # 10
+    text += tensor("a", 1, (1, 4, 3))                 # 11
+    text += sized("lut", 3, (256,), 512)              # 12
+    text += tensor("l", 3, (1, 4, 6, 3))              # 13
+    text += sized("table", 3, (6, 64), 768)           # 14
+    text += sized("rows", 5, (8, 5), 160)             # 15
+    text += tensor("s", 3, (1, 4, 6, 3))              # 16
+    text += tensor("p", 3, (1, 4, 6, 3))              # 17
+    text += tensor("z", 1, (1, 8, 8, 3))              # 18
+    text += tensor("grid", 3, (1, 5, 5, 2), role=1)   # 19
+    text += tensor("q", 1, (1, 5, 5, 3))              # 20
+    text += tensor("k", 1, (3, 2), role=1)            # 21
+    text += tensor("m", 1, (1, 4, 6, 2))              # 22
+    text += tensor("n", 1, (1, 4, 6, 2), more="is_output: true")  # 23
+    text += layer("conv", 1, (0, 2, 1), 3,
+                  "conv2d { %s has_second: true } %s" % (conv, scaled))
+    text += layer("deconv", 14, (3, 4), 5, "conv2d { %s } %s" % (
+        conv.replace("stride_h: 1 stride_w: 1", "stride_h: 2 stride_w: 2"),
+        "out_program { %s }" % REQUANT))
+    text += layer("turn", 10, (0,), 6, "view { %s }" % turn)
+    text += layer("back", 10, (0,), 7, "view { %s }" % back)
+    text += layer("gather", 11, (6, 8), 9, "gather { axis: 2 }")
+    text += layer("mean", 12, (0,), 10, "reduce { kind: 1 axes: 6 } " + fits)
+    text += layer("place", 12, (0,), 11, "reduce { kind: 4 axes: 4 } " + fits)
+    text += layer("lut", 16, (0, 12), 13, "")
+    text += layer("lut2", 17, (13, 14, 15), 16,
+                  "segment { symmetry: 2 round: 3 mix_round: 3 }")
+    text += layer("prelu", 15, (16,), 17,
+                  "in_programs { } in_programs { steps { kind: 3 n: 1 "
+                  'a: "%s" } }' % operands(3))
+    text += layer("resize", 18, (0,), 18, "resize { step_h: 32768 step_w: "
+                  "49152 start_h: -16384 decimal_bits: 16 weight_bits: 8 } "
+                  + fits)
+    text += layer("sample", 19, (0, 19), 20,
+                  "grid_sample { padding: 2 coord_shift: 6 } " + fits)
+    text += layer("product", 13, (0, 21), 22, fits)
+    text += layer("most", 4, (22, 3), 23, "binary { combine: 9 } "
+                  "in_programs { } in_programs { } " + fits)
+    data = encode("proto/assay.proto", "assay.pb.Slice", text)
+    put("slice", "fixed", struct.pack("<H", 6) + data)
 
 
 # ---- npy, npz ---------------------------------------------------------------
@@ -271,6 +342,7 @@ def engine():
 
 messages()
 slices()
+fixed()
 engine()
 arrays()
 options()
