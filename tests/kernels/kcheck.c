@@ -180,8 +180,10 @@ static void run_checks(struct kc *k)
         kc_check_resize(k);
     if (slot_wanted(k, "grid_sample"))
         kc_check_grid_sample(k);
-    if (slot_wanted(k, "conv2d") || slot_wanted(k, "dwconv2d"))
+    if (slot_wanted(k, "conv2d") || slot_wanted(k, "dwconv2d")) {
         kc_check_conv2d(k);
+        kc_check_fused(k);
+    }
 }
 
 /*

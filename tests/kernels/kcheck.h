@@ -159,6 +159,7 @@ int64_t kc_element(enum assay_dtype dtype, const void *x, size_t at);
 
 /* ---- the checks ---- */
 void kc_check_conv2d(struct kc *k);
+void kc_check_fused(struct kc *k);
 void kc_check_program(struct kc *k);
 void kc_check_unary(struct kc *k);
 void kc_check_binary(struct kc *k);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The programs of the fixed-point model stay in registers. The interpreter
+ * would give the same integers, so no comparison of outputs sees it when one
+ * of them is no longer recognised.
+ */
+#include "tests/kernels/kcheck.h"
+
+#if defined(__aarch64__)
+
+#include <stdlib.h>
+
+#include "kernels/neon/epilogue.h"
+
+#define CHANNELS 7
+#define PADDED 8
+
+/* hz_programs.c, in its order; to int8, and to int16 where that is apart. */
+static const enum assay_epilogue_form FORMS[KC_HZ_FORMS][2] = {
+    {ASSAY_EPI_M15_S8, ASSAY_EPI_M15_S16},
+    {ASSAY_EPI_M15_S8, ASSAY_EPI_NONE}, /* a clamp is behind the saturation */
+    {ASSAY_EPI_M15_S8, ASSAY_EPI_M15_S16},
+    {ASSAY_EPI_M15_S8, ASSAY_EPI_M15_S16},
+    {ASSAY_EPI_M15_S8, ASSAY_EPI_NONE},
+    {ASSAY_EPI_S32, ASSAY_EPI_NONE},
+    {ASSAY_EPI_S32, ASSAY_EPI_NONE},
+    {ASSAY_EPI_S32, ASSAY_EPI_NONE},
+    {ASSAY_EPI_M15_S8_UP, ASSAY_EPI_M15_S16_UP},
+    {ASSAY_EPI_NONE, ASSAY_EPI_NONE}, /* its first shift rounds */
+};
+
+/* -32768 is no multiplier of 15 bits. */
+static void tame(struct kc_program *to)
+{
+    for (uint32_t i = 0; i < to->p.n_steps; i++) {
+        const struct assay_step *s = &to->p.steps[i];
+
+        for (uint32_t j = 0; s->kind == ASSAY_STEP_MUL && j < s->n; j++)
+            if (s->a[j] == -32768)
+                ((int64_t *)(uintptr_t)s->a)[j] = -32767;
+    }
+}
+
+static void one(struct kc *k, const char *name, unsigned form, bool half,
+                enum assay_dtype second)
+{
+    static const int64_t dims[4] = {1, 1, 1, 2};
+    struct assay_conv2d p = {.second_dtype = second, .y_dtype = ASSAY_S8};
+    struct kc_program program;
+    struct assay_epilogue e;
+    struct assay_step *last;
+    void *store = kc_alloc(256);
+    int32_t expected[2], got[2];
+    bool takes = kc_policy_takes_input(KC_HZ_FIRST + form);
+
+    kc_policy(k, &program, KC_HZ_FIRST + form, CHANNELS, kc_chance(k, 70),
+              &p.y_dtype);
+    tame(&program);
+    if (half) {
+        last = &program.p.steps[program.p.n_steps - 1];
+        last->bits = 16;
+        p.y_dtype = ASSAY_S16;
+    }
+    p.program = &program.p;
+    p.second = takes ? store : NULL;
+    snprintf(k->text, sizeof(k->text), "form of %s, output %d, second %d",
+             program.name, p.y_dtype, second);
+    assay_epilogue_match(&e, &p, 1, CHANNELS, PADDED, store);
+    expected[0] = FORMS[form][half];
+    expected[1] = takes ? (int32_t)second : 0;
+    got[0] = e.form;
+    got[1] = (int32_t)e.second_dtype;
+    kc_judge(k, name, ASSAY_S32, expected, got, dims);
+    kc_program_free(&program);
+    free(store);
+}
+
+void kc_check_fused(struct kc *k)
+{
+    const struct assay_conv2d_kernel *neon =
+        k->table.conv2d_x8w8[ASSAY_ISA_NEON];
+    bool bench = k->opt.bench;
+
+    _Static_assert(ASSAY_EPILOGUE_BYTES(PADDED) <= 256, "room of store");
+    if (!neon || !kc_wants(k, neon->name))
+        return;
+    for (int64_t i = 0; i < 4 * KC_HZ_FORMS; i++) {
+        unsigned form = (unsigned)i % KC_HZ_FORMS;
+
+        if (!kc_case(k, "fused", i))
+            continue;
+        k->opt.bench = true; /* no near misses */
+        for (int draw = 0; draw < 4; draw++) {
+            enum assay_dtype second = draw % 2 ? ASSAY_S16 : ASSAY_S8;
+
+            one(k, neon->name, form, false, second);
+            if (FORMS[form][1] != ASSAY_EPI_NONE)
+                one(k, neon->name, form, true, second);
+        }
+        k->opt.bench = bench;
+    }
+}
+
+#else
+
+void kc_check_fused(struct kc *k)
+{
+    (void)k;
+}
+
+#endif
