@@ -8,6 +8,7 @@
  * wrap. So only programs are taken that wrap it to 32 bits before they look
  * at it: [add_scaled] wrap 32.
  */
+#include "kernels/neon/depthwise.h"
 #include "kernels/neon/tile4.h"
 
 ASSAY_INLINE int32x4_t first(int16x8_t x, int16x8_t w)
@@ -118,37 +119,47 @@ static bool wraps(const struct assay_program *p)
            p->steps[i].bits == 32;
 }
 
-/*
- * Pixels are gathered as twice the bytes, and 0 around them. A tile of one
- * channel would cost more than the scalar kernel.
- */
+/* Pixels are gathered as twice the bytes, and 0 around them. */
 static bool supports(const struct assay_conv2d *p)
 {
     return p->x_dtype == ASSAY_S16 && p->x_zero == 0 &&
            (p->w_dtype == ASSAY_S8 || p->w_dtype == ASSAY_U8) &&
-           (p->groups < p->c || p->groups == 1) && p->c <= INT32_MAX / 2 &&
-           wraps(p->program);
+           p->c <= INT32_MAX / 2 && wraps(p->program);
+}
+
+/* One channel in, one out: not worth a tile. */
+static bool is_depthwise(const struct assay_conv2d *p)
+{
+    return p->c > 1 && assay_dw_is_plain(p);
 }
 
 static size_t packed_size(const struct assay_conv2d *p)
 {
-    return assay_gemm_packed_size(&gemm, p);
+    return is_depthwise(p) ? assay_dw_packed_size(&assay_dw_s16, p)
+                           : assay_gemm_packed_size(&gemm, p);
 }
 
 static void pack(const struct assay_conv2d *p, void *packed)
 {
-    assay_gemm_pack(&gemm, p, packed);
+    if (is_depthwise(p))
+        assay_dw_pack(&assay_dw_s16, p, packed);
+    else
+        assay_gemm_pack(&gemm, p, packed);
 }
 
 static size_t scratch_size(const struct assay_conv2d *p)
 {
-    return assay_gemm_scratch_size(&gemm, p);
+    return is_depthwise(p) ? assay_dw_scratch_size(&assay_dw_s16, p)
+                           : assay_gemm_scratch_size(&gemm, p);
 }
 
 static void run(const struct assay_conv2d *p, const void *packed, const void *x,
                 void *y, void *scratch)
 {
-    assay_gemm_run(&gemm, p, packed, x, y, scratch);
+    if (is_depthwise(p))
+        assay_dw_run(&assay_dw_s16, p, packed, x, y, scratch);
+    else
+        assay_gemm_run(&gemm, p, packed, x, y, scratch);
 }
 
 const struct assay_conv2d_kernel assay_conv2d_x16w8__neon = {

@@ -78,6 +78,15 @@ static void fill_case(struct kc *k, struct conv_case *c)
     p->bias = kc_chance(k, 85) ? c->bias : NULL;
 }
 
+/* wrap 32 in front: then it may be any program of an int32. */
+static void wrap_first(struct kc_program *to)
+{
+    struct assay_step *s = to->p.steps;
+
+    memmove(s + 1, s, to->p.n_steps++ * sizeof(*s));
+    s[0] = (struct assay_step){.kind = ASSAY_STEP_WRAP, .bits = 32};
+}
+
 /* The program and what follows from it. */
 static void program_case(struct kc *k, struct conv_case *c, unsigned which)
 {
@@ -85,26 +94,29 @@ static void program_case(struct kc *k, struct conv_case *c, unsigned which)
     static const enum assay_dtype outs[] = {ASSAY_S8, ASSAY_U8, ASSAY_S16,
                                             ASSAY_F32, ASSAY_S32};
     size_t n_y = (size_t)p->n * (size_t)p->oh * (size_t)p->ow * (size_t)p->oc;
-    bool with_input = false;
+    bool with_input = false, wrap = false;
 
     p->y_dtype = outs[kc_chance(k, 90) ? kc_range(k, 0, 1) : 2];
     if (p->x_dtype == ASSAY_S16) {
         p->y_dtype = kc_chance(k, 50) ? ASSAY_S16 : ASSAY_S8;
-        if (which < KC_HZ_FIRST)
+        wrap = which <= 9;
+        if (which < KC_HZ_FIRST && !wrap)
             which = 12 + which % 3; /* takes any int64 */
         if (which == KC_HZ_HIGH)
             which++;
-        if (kc_chance(k, 50)) /* the sum wraps: what vectors take */
+        if (!wrap && kc_chance(k, 50)) /* the sum wraps: what vectors take */
             which = KC_HZ_FIRST + (unsigned)kc_range(k, 2, 4);
-        else if (kc_chance(k, 20))
+        else if (!wrap && kc_chance(k, 20))
             which = KC_HZ_HIGH + (unsigned)kc_range(k, 1, 2);
-        else if (kc_chance(k, 30))
+        else if (!wrap && kc_chance(k, 30))
             which = KC_POLICIES;
     }
     if (which < KC_POLICIES) {
         kc_policy(k, &c->program, which, (size_t)p->oc, kc_chance(k, 70),
                   &p->y_dtype);
         with_input = kc_policy_takes_input(which);
+        if (wrap)
+            wrap_first(&c->program);
     } else {
         int64_t bound = p->x_dtype == ASSAY_S16 ? (int64_t)1 << 44 : INT32_MAX;
 
@@ -358,14 +370,20 @@ void kc_check_conv2d(struct kc *k)
     for (int64_t i = 0; i < 17 * 17; i++)
         one_case(k, "conv2d_x16_tails", i, k->table.conv2d_x16w8, false, true,
                  true);
-    for (int64_t i = 0; i < 70; i++)
+    for (int64_t i = 0; i < 70; i++) {
         one_case(k, "dwconv2d_tails", i, k->table.dwconv2d_x8w8, true, false,
                  true);
+        one_case(k, "dwconv2d_x16_tails", i, k->table.conv2d_x16w8, true, true,
+                 true);
+    }
     for (int64_t i = 0; i < n; i++) {
         one_case(k, "conv2d", i, k->table.conv2d_x8w8, false, false, false);
         one_case(k, "dwconv2d", i, k->table.dwconv2d_x8w8, true, false, false);
         if (i % 3 == 0)
             one_case(k, "conv2d_x16", i, k->table.conv2d_x16w8, false, true,
+                     false);
+        if (i % 3 == 1)
+            one_case(k, "dwconv2d_x16", i, k->table.conv2d_x16w8, true, true,
                      false);
     }
     network_shapes(k);
