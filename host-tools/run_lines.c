@@ -522,5 +522,12 @@ void assay_run_tail_lines(struct assay_run *r,
                       NULL);
         assay_line_add(l, "", text);
     }
+    if (r->p.findings.count[ASSAY_CONTRADICTION] > 0)
+        assay_line_add(
+            l, "",
+            assay_message(
+                text, sizeof(text), ASSAY_MSG_SUM_CONFIGURATION, "n",
+                assay_num_u(r->p.findings.count[ASSAY_CONTRADICTION]).text,
+                NULL));
     last_line(r, sum, received, l);
 }
