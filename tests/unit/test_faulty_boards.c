@@ -4,7 +4,8 @@
  * behind a backend that flips results, dies, hangs up or lies about sizes.
  *
  * links: host-tools/cmd.c host-tools/cmd_run.c host-tools/run_lines.c
- * links: host-tools/run_column.c host-tools/run_culprit.c
+ * links: host-tools/run_column.c host-tools/run_culprit.c host-tools/prepare_vendor.c
+ * links: host-tools/vendor/
  * links: host-tools/run_pass.c host-tools/run_report.c host-tools/run_sample.c
  * links: host-tools/run_save.c host-tools/run_verdict.c host-tools/select.c
  * links: host-tools/prepare.c host-tools/progress.c host-tools/interrupt.c
@@ -12,7 +13,7 @@
  * links: host-tools/local.c host-tools/diff/ host-tools/report/
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto -lz
+ * libs: -lprotobuf-c -lzip -ljansson -lyaml -lxxhash -lmbedcrypto -lz
  */
 #include <setjmp.h>
 #include <stdarg.h>
