@@ -227,7 +227,7 @@ static int rerun(struct assay_run *r, unsigned side)
         return assay_fail_message(&r->error, ASSAY_EMEMORY, ASSAY_MSG_MEMORY,
                                   NULL);
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
-        wanted[i] = r->layers[i].selected &&
+        wanted[i] = r->layers[i].selected && r->layers[i].run &&
                     r->s->layers[i].op != ASSAY_OP_SKIPPED &&
                     assay_column_wants_rerun(&k->facts[i]);
         any = any || wanted[i];

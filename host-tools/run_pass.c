@@ -332,7 +332,9 @@ static bool need(const struct assay_run *r, const void *const *values,
 
         if (!mask[i])
             continue;
-        if (l->op == ASSAY_OP_SKIPPED)
+        /* A column is not judged by layers that are not to be run. */
+        if (l->op == ASSAY_OP_SKIPPED ||
+            (values != r->values && !r->layers[i].run))
             return false;
         for (uint32_t j = 0; j < l->n_inputs; j++) {
             uint32_t t = l->inputs[j];

@@ -141,6 +141,30 @@ assert [n for n, l in L.items() if l["columns"]["sim"]["status"] !=
 assert sim("dw3")["status"] == "inherited"
 assert r["verdict_id"] == "VERDICT_MATCH_INHERITED", r["verdict_id"]'
 
+# What cannot be run between a difference and a layer: not judged, and said.
+column sim wrong drop maxpool.y_QuantizeLinear_Output
+judge 1 "a layer that is not to be run, in between" --skip-layers maxpool
+report "what lies behind it is not isolated" '
+c = sim("concat")
+assert c["status"] == "inherited" and c["reason"] == "not isolated", c
+assert c["isolated"] is None
+assert sim("avgpool")["isolated"]["mismatch"] == 0
+assert [c["name"] for c in r["culprits"]] == ["conv2"], r["culprits"]'
+column sim right drop maxpool.y_QuantizeLinear_Output
+tool flip "$work/case/sim" pw6.y_QuantizeLinear_Output
+judge 1 "the same where nothing in front differs" --skip-layers maxpool
+report "the reference stands in for it" '
+assert [c["name"] for c in r["culprits"]] == ["pw6"], r["culprits"]
+assert sim("concat")["status"] == "exact"'
+cp -r "$work/case" "$work/unknown"
+python3 "$ROOT/tests/support/edit_case.py" "$work/unknown" unbind
+python3 "$ROOT/tests/support/edit_case.py" "$work/unknown" rename \
+    MaxPool MaxPoox
+run "$assay" run "$work/unknown" --local --min-coverage 0
+expect_rc 1 "an operator that is not known, in between"
+expect_out '^compile: first culprit pw6' "the culprit is found behind it"
+expect_out 'skipped: .*MaxPoox' "and the operator is told"
+
 # Another input than the one given: no layer is accused of it.
 rm -rf "$work/golden-as-sim"
 cp -r "$digits/golden" "$work/golden-as-sim"
