@@ -50,6 +50,27 @@ if [ -f "$horizon/model.onnx" ]; then
         -r "$horizon/golden/0000.npz" --sim "$horizon/sim-text/0000"
     expect_rc 1 "a folder of texts for one sample"
     expect_out '\(57 of 57 differing\)' "and right"
+    # Names that only the hybrid model knows; it outranks a layer's name.
+    rm -rf "$work/h/sim"
+    for n in 0000 0001; do
+        tool texts "$horizon/sim/$n.npz" "$work/h/sim/$n" \
+            same_s2_relu.y_quantized=odd_nhwc2nchw_transposed_output0:0312 \
+            pw.y_quantized=tail_nhwc2nchw_transposed_output1:0312
+    done
+    assay_run "$work/h"
+    expect_err "'odd_nhwc2nchw.*': neither a tensor" "a name that nobody knows"
+    expect_out ' sim: nothing observed' "is not guessed"
+    tool hybrid "$work/h/hybrid.onnx" \
+        odd_nhwc2nchw_transposed_output0=same_s2_relu.y \
+        tail_nhwc2nchw_transposed_output1=pw.y nobody=nothing.y
+    assay_run "$work/h"
+    expect_rc 1 "with hybrid.onnx in the case"
+    expect_out ' sim: 2 observed: 1 diverged, 1 inherited; ' "its names are read"
+    expect_err "note: .*output 'nobody': the model has no tensor" \
+        "what it maps to nothing is told"
+    mv "$work/h/hybrid.onnx" "$work/other.onnx"
+    assay_run "$work/h" --hybrid "$work/other.onnx"
+    expect_out '\(98 of 98 differing\)' "--hybrid"
 else
     skip "tests/data/horizon is not there"
 fi

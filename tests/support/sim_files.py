@@ -10,6 +10,8 @@ sim_files.py rename DIR OLD NEW
 sim_files.py texts NPZ OUT NAME=FEATURE[:PERM]...
                                      as the simulator writes them; PERM: the
                                      order of axes, e.g. 0312
+sim_files.py hybrid OUT FEATURE=TENSOR...
+                                     a hybrid model that maps features
 DIR holds npz files, all of which are changed; NPZ may be one.
 """
 
@@ -104,6 +106,42 @@ def texts(path, folder, pairs):
                 f.write("".join("%d " % x for x in v[i:i + width]) + "\n")
 
 
+def field(number, data):
+    """One field of a protobuf message; small sizes only."""
+    if isinstance(data, int):
+        return bytes([number << 3, data])
+    n, size = len(data), b""
+    while True:
+        size += bytes([n & 127 | (128 if n > 127 else 0)])
+        n >>= 7
+        if not n:
+            break
+    return bytes([number << 3 | 2]) + size + data
+
+
+def node(op, inputs, outputs):
+    return field(1, b"".join(field(1, i.encode()) for i in inputs) +
+                 b"".join(field(2, o.encode()) for o in outputs) +
+                 field(3, ("n_" + outputs[0]).encode()) +
+                 field(4, op.encode()) + field(7, b"horizon"))
+
+
+def hybrid(path, pairs):
+    pairs = [p.split("=") for p in pairs]
+    graph = node("HzBpuHBM", ["x"], [f for f, _ in pairs])
+    for feature, tensor in pairs:
+        graph += node("HzDequantize",
+                      [feature, tensor + "_HzCalibration_y_scale"],
+                      [tensor + "_calibrated"])
+    graph += field(11, field(1, b"x"))
+    for _, tensor in pairs:
+        graph += field(5, field(2, 1) + field(8, (
+            tensor + "_HzCalibration_y_scale").encode()) +
+            field(9, struct.pack("<f", 0.5)))
+    with open(path, "wb") as f:
+        f.write(field(1, 7) + field(7, graph) + field(8, field(2, 11)))
+
+
 def change(arrays, what, names):
     if what == "keep":
         return {n: arrays[n] for n in names}
@@ -125,6 +163,9 @@ def main():
     what, where, rest = sys.argv[1], sys.argv[2], sys.argv[3:]
     if what == "texts":
         texts(where, rest[0], rest[1:])
+        return
+    if what == "hybrid":
+        hybrid(where, rest)
         return
     paths = [where] if os.path.isfile(where) else \
         sorted(glob.glob(os.path.join(where, "*.npz")))
