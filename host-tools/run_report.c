@@ -141,12 +141,30 @@ static int fill_findings(const struct assay_run *r, struct output *out)
     return 0;
 }
 
+/* The comparison that the table shows: that of the worst column. */
+static const struct assay_diff *shown_diff(const struct assay_run_layer *k)
+{
+    const struct assay_diff *d =
+        k->cumulative.count > 0 ? &k->cumulative : &k->isolated;
+    enum assay_row_status worst = k->judgement.status;
+
+    for (unsigned s = 0; s < ASSAY_SIDES; s++) {
+        enum assay_column c = assay_side_column(s);
+        enum assay_row_status status = k->side[s].judgement.status;
+
+        if (!k->column_seen[c] || status == ASSAY_ROW_NOT_OBSERVED ||
+            (status <= worst && worst != ASSAY_ROW_NOT_OBSERVED))
+            continue;
+        d = &k->column[c];
+        worst = status;
+    }
+    return d;
+}
+
 /* The worst first, equal ones by index. */
 static double sort_key(const struct assay_run *r, uint32_t i)
 {
-    const struct assay_run_layer *k = &r->layers[i];
-    const struct assay_diff *d =
-        k->cumulative.count > 0 ? &k->cumulative : &k->isolated;
+    const struct assay_diff *d = shown_diff(&r->layers[i]);
 
     if (d->count == 0)
         return INFINITY;

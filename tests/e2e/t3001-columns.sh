@@ -105,6 +105,14 @@ assert len(late) > 3, late
 assert all(l["columns"]["sim"]["isolated"]["mismatch"] == 0 for l in late)
 assert all(l["columns"]["sim"]["judged_through"] == [] for l in late)'
 
+run "$assay" run "$work/case" --local -q --sort-by mismatch
+expect "--sort-by mismatch sorts by the column that differs" python3 -c '
+import re, sys
+n = [int(m.group(1)) for m in re.finditer(
+    r"(?m)^ [0-9]{3} .*? +([0-9]+)/[0-9]+ ", open(sys.argv[1]).read())]
+sys.exit(not (len(n) > 10 and n == sorted(n, reverse=True) and n[-1] > 0))' \
+    "$work/out"
+
 # Two culprits, the second behind layers that were not observed.
 column sim worse drop relu2.y_QuantizeLinear_Output \
     dw3.y_QuantizeLinear_Output relu3.y_QuantizeLinear_Output
