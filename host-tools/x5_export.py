@@ -448,6 +448,7 @@ def meta_of(model_sha, feed, tools):
             np.ascontiguousarray(v).tobytes()).hexdigest()
             for k, v in feed.items()},
         "engine": "horizon_nn", "version": tools.get("horizon_nn", ""),
+        "options": {"opt": "none"},
         "machine": platform.machine()})
 
 
