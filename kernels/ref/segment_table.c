@@ -3,8 +3,9 @@
  * A function as eight segments: lines at both ends, interpolated tables in
  * between; the definition (docs/numerics.md, "segment_table").
  *
- * 64 bits hold everything: |v| <= 2^15, scale and bias are int32 and the
- * shifts 0..31, so that |t| < 2^46 + 2^62; a mix is at most 2^15 * 2^8.
+ * |x| saturates to 2^15 - 1. 64 bits hold everything: |v| <= 2^15, scale and
+ * bias are int32 and the shifts 0..31, so that |t| < 2^46 + 2^62; a mix is at
+ * most 2^15 * 2^8.
  */
 #include "kernels/kernels.h"
 
@@ -58,7 +59,7 @@ static int64_t value_of(const struct assay_segment_table *p, int64_t v)
 static int64_t element(const struct assay_segment_table *p, int64_t x)
 {
     bool mirrors = p->symmetry != ASSAY_SYMMETRY_NONE && x < 0;
-    int64_t r = value_of(p, mirrors ? -x : x);
+    int64_t r = value_of(p, mirrors ? assay_sat(-x, 16) : x);
     if (mirrors && p->symmetry == ASSAY_SYMMETRY_ORIGIN)
         return assay_sat(-r, 16);
     return r;

@@ -167,7 +167,7 @@ static union assay_value want_segment(const struct look *w, int64_t k)
     union assay_value v = element(w, 0, k);
     bool turned = v.i < 0 && symmetry != ASSAY_SYMMETRY_NONE;
 
-    v.i = segment_value(w, turned ? -v.i : v.i);
+    v.i = segment_value(w, turned ? clamp(-v.i, 0, INT16_MAX) : v.i);
     if (turned && symmetry == ASSAY_SYMMETRY_ORIGIN)
         v.i = clamp(-v.i, INT16_MIN, INT16_MAX);
     return finish(w, v, 0);

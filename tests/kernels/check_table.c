@@ -89,12 +89,14 @@ static int64_t naive_segment(const struct segment_case *c, int64_t x)
 {
     switch (c->p.symmetry) {
     case ASSAY_SYMMETRY_NONE: return naive_value(c, x);
-    case ASSAY_SYMMETRY_Y: return naive_value(c, x < 0 ? -x : x);
+    case ASSAY_SYMMETRY_Y:
+        return naive_value(c, x == INT16_MIN ? INT16_MAX : x < 0 ? -x : x);
     default: break;
     }
     if (x >= 0)
         return naive_value(c, x);
-    return limit(-naive_value(c, -x), INT16_MIN, INT16_MAX);
+    x = x == INT16_MIN ? INT16_MAX : -x;
+    return limit(-naive_value(c, x), INT16_MIN, INT16_MAX);
 }
 
 static int by_value(const void *a, const void *b)

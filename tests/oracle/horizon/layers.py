@@ -343,6 +343,8 @@ def segments(m, mode):
     """Eight segments: bounds that rise, lines that run through the tables."""
     lo = 0 if mode != "NONE" else -32768
     inner = np.sort(m.r.integers(lo, 32768, 7))
+    if m.odds(0.4):
+        inner[6] = 32767  # then the last segment is never reached
     if m.odds(0.3):
         inner[m.r.integers(1, 7)] = inner[0]
         inner = np.sort(inner)

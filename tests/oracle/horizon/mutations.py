@@ -68,6 +68,8 @@ def families():
         ("prelu: no saturation", "prelu", {"prelu.sat": False}),
         ("int16 table: -(-32768) is not saturated", "lut16",
          {"lut16.negated": "wraps"}),
+        ("int16 table: |-32768| is not saturated", "lut16",
+         {"lut16.size": "exact"}),
         ("resize: 10-bit weights", "resize", {"resize.weight_bits": 10}),
         ("resize: the step is rounded", "resize", {"resize.step": "nearest"}),
         ("average pool: the sum is divided", "avgpool",

@@ -212,7 +212,10 @@ def lut16(attrs, inputs, dtypes, rules):
     x = inputs[0].astype(I64)
     table = ints(attrs, "table_param").reshape(6, 64)
     mode = attrs["symmetry_mode"]
-    v = x if mode == "NONE" else np.abs(x)
+    size = np.abs(x)
+    if rules["lut16.size"] == "sat":
+        size = saturate(size, 16)
+    v = x if mode == "NONE" else size
     bound = ints(attrs, "bound")
     segment = (v[..., None] > bound[:7]).sum(-1)
     scale, bias, left, right = [

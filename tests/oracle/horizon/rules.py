@@ -37,6 +37,7 @@ DEFAULT = {
     "conv.excess": 0,
     "prelu.sat": True,
     "lut16.index": "half_up", "lut16.mix": "half_up", "lut16.negated": "sat",
+    "lut16.size": "sat",
     "avgpool.factor": "fixed", "avgpool.last": "floor",
     "resize.step": "floor", "resize.weight_bits": 8,
     "resize.once": "half_up", "resize.twice": "floor",
