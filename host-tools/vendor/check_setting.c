@@ -148,6 +148,41 @@ static bool follows(const char *op)
            strcmp(op, "HzSpaceToDepth") == 0;
 }
 
+static const struct assay_layer *producer(const struct assay_checker *c,
+                                          uint32_t tensor)
+{
+    for (uint32_t i = 0; i < c->s->n_layers; i++) {
+        if (c->s->layers[i].output == tensor)
+            return &c->s->layers[i];
+    }
+    return NULL;
+}
+
+/* Its input is the int8 of a layer that gives nothing else, or is int8 for
+ * one that takes nothing else. */
+static bool beside_int8(const struct assay_checker *c,
+                        const struct assay_layer *l)
+{
+    for (uint32_t i = 0; i < c->s->n_layers; i++) {
+        const struct assay_layer *r = &c->s->layers[i];
+
+        for (uint32_t k = 0; k < r->n_inputs; k++) {
+            if (r->inputs[k] == l->inputs[0] && stays_int8(r))
+                return true;
+        }
+    }
+    for (uint32_t steps = 0; steps < 16 && l->n_inputs > 0; steps++) {
+        l = producer(c, l->inputs[0]);
+        if (l == NULL)
+            return false;
+        if (stays_int8(l))
+            return true;
+        if (is_bpu_op(l->source_op) || strncmp(l->source_op, "Hz", 2) == 0)
+            return false;
+    }
+    return false;
+}
+
 static void check_all_int16(struct assay_checker *c, const char *file,
                             const char *setting)
 {
@@ -157,12 +192,13 @@ static void check_all_int16(struct assay_checker *c, const char *file,
 
         if (in == NULL || in->dtype != ASSAY_S8 || follows(l->source_op))
             continue;
-        if (stays_int8(l))
-            assay_vcheck_add(c, ASSAY_WARNING, "stays-int8", file, l->name,
-                             "int16", "int8",
-                             "layer '%.100s' takes int8 in spite of %.60s: "
-                             "%.60s has no int16 form here",
-                             l->name, setting, l->source_op);
+        if (stays_int8(l) || beside_int8(c, l))
+            assay_vcheck_add(
+                c, ASSAY_WARNING, "stays-int8", file, l->name, "int16", "int8",
+                "layer '%.100s' (%.60s) takes int8 in spite of "
+                "%.60s: %s no int16 form here",
+                l->name, l->source_op, setting,
+                stays_int8(l) ? "it has" : "a layer beside it has");
         else
             assay_vcheck_add(
                 c, ASSAY_CONTRADICTION, "dtype", file, l->name, "int16", "int8",
