@@ -282,6 +282,7 @@ static int with_plan(const struct assay_options *o, bool import)
         code = assay_cmd_failed(&err);
     } else if (import) {
         print_import(&p, plan);
+        assay_show_vendor(&p);
     } else if (o->layer != NULL) {
         print_layer(&p, layer, plan);
         assay_show_vendor_layer(&p, layer);

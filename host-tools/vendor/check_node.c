@@ -181,22 +181,17 @@ static void differs(struct assay_checker *c, const char *name, const char *what,
 static void check_quant_row(struct assay_checker *c,
                             const struct assay_vendor_quant_node *q)
 {
-    for (uint32_t i = 0; i < c->v->n_nodes; i++) {
-        const struct assay_vendor_node *n = &c->v->nodes[i];
+    const struct assay_vendor_node *n = assay_vendor_node(c->v, q->name);
 
-        if (strcmp(n->name, q->name) != 0)
-            continue;
-        if (n->has_cosine && q->has_cosine &&
-            fabs(n->cosine - q->cosine) > 1.5e-6)
-            differs(c, q->name, "the cosine", n->cosine, q->cosine);
-        else if (n->has_threshold && q->inputs.n > 0 &&
-                 q->thresholds[0].n == 1 &&
-                 fabs(n->threshold - q->thresholds[0].v[0]) >
-                     1e-5 * fabs(n->threshold) + 2e-6)
-            differs(c, q->name, "the threshold", n->threshold,
-                    q->thresholds[0].v[0]);
+    if (n == NULL)
         return;
-    }
+    if (n->has_cosine && q->has_cosine && fabs(n->cosine - q->cosine) > 1.5e-6)
+        differs(c, q->name, "the cosine", n->cosine, q->cosine);
+    else if (n->has_threshold && q->inputs.n > 0 && q->thresholds[0].n == 1 &&
+             fabs(n->threshold - q->thresholds[0].v[0]) >
+                 1e-5 * fabs(n->threshold) + 2e-6)
+        differs(c, q->name, "the threshold", n->threshold,
+                q->thresholds[0].v[0]);
 }
 
 static void check_quant_info(struct assay_checker *c)

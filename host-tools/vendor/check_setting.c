@@ -26,16 +26,6 @@ static const struct assay_tensor *first_input(const struct assay_checker *c,
     return l->n_inputs > 0 ? &c->s->tensors[l->inputs[0]] : NULL;
 }
 
-static const struct assay_vendor_node *row_of(const struct assay_checker *c,
-                                              const char *name)
-{
-    for (uint32_t i = 0; i < c->v->n_nodes; i++) {
-        if (strcmp(c->v->nodes[i].name, name) == 0)
-            return &c->v->nodes[i];
-    }
-    return NULL;
-}
-
 /* A softmax on the BPU becomes nodes named after it. */
 static bool has_parts(const struct assay_checker *c, const char *node)
 {
@@ -89,7 +79,7 @@ static void check_override(struct assay_checker *c,
                            const struct assay_vendor_override *o)
 {
     const struct assay_layer *l = assay_vcheck_layer(c, o->node);
-    const struct assay_vendor_node *row = row_of(c, o->node);
+    const struct assay_vendor_node *row = assay_vendor_node(c->v, o->node);
     const struct assay_tensor *in = l != NULL ? first_input(c, l) : NULL;
     const char *out;
 

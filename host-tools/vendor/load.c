@@ -246,6 +246,8 @@ int assay_vendor_load(struct assay_vendor **out, const char *const *paths,
     v->disas_version = v->all_node_type = "";
     for (size_t i = 0; i < n_paths && rc == 0; i++)
         rc = read_path(&w, paths[i], 0, true);
+    if (rc == 0)
+        rc = assay_vendor_index(v, err);
     if (rc < 0)
         assay_vendor_free(v);
     else

@@ -60,6 +60,8 @@ void *assay_vendor_grow(struct assay_vendor *v, void *array, uint32_t *n,
                         uint32_t *cap, size_t size, uint32_t limit);
 int assay_vendor_too_many(const char *file, const char *what,
                           struct assay_err *err);
+/* lookup.c: once all files are read. */
+int assay_vendor_index(struct assay_vendor *v, struct assay_err *err);
 /* A JSON text with its errors as one sentence. Owned by the caller. */
 int assay_vendor_json(json_t **out, const char *data, size_t n,
                       const char *file, struct assay_err *err);

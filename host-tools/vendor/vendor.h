@@ -131,7 +131,15 @@ struct assay_vendor {
     const char *vec_diff_file;       /* recognised, not read; or NULL */
     const char *differing_log;       /* a second log that says other, or NULL */
     const char *differing_node;
+    /* Rows in the order of their names, for look-ups; made by load. */
+    uint32_t *nodes_by_name, *quant_by_name;
 };
+
+/* The row (the first of equal names), or NULL. */
+const struct assay_vendor_node *assay_vendor_node(const struct assay_vendor *v,
+                                                  const char *name);
+const struct assay_vendor_quant_node *assay_vendor_quant_node(
+    const struct assay_vendor *v, const char *name);
 
 /* What the first bytes of a file say that it is. */
 enum assay_vendor_kind assay_vendor_probe(const char *data, size_t n);

@@ -3,6 +3,7 @@
  * The vendor's files: recognised by content, read, refused with one sentence.
  *
  * links: host-tools/vendor/load.c host-tools/vendor/probe.c
+ * links: host-tools/vendor/lookup.c
  * links: host-tools/vendor/config.c host-tools/vendor/yaml.c
  * links: host-tools/vendor/deps.c host-tools/vendor/log.c
  * links: host-tools/vendor/json.c host-tools/vendor/check.c
