@@ -17,6 +17,7 @@ run tar -tzf "$tarball"
 expect_out '/assay$' "the tarball has the command"
 expect_out '/LICENSE$' "the tarball has the licence"
 expect_out '/man/assay\.1$' "the tarball has the man page"
+expect_out '/x5_export\.py$' "the tarball has the exporter"
 tar -xzf "$tarball" -C "$work"
 run "$work"/assay-*/assay --version
 expect_rc 0 "the command of the tarball runs"
