@@ -42,6 +42,10 @@ static const struct entry {
     {"horizon", "HzSElementwiseMul", 2, 2, assay_hz_mul,
      "accu_right_shift output_scale output_right_shift rounding_method "
      "output_bit data_format"},
+    {"horizon", "HzQuantizedBitShift", 1, 1, assay_hz_bit_shift,
+     "direction shift output_bit data_format"},
+    {"horizon", "HzQuantizedComparison", 2, 2, assay_hz_compare,
+     "comparison output_bit data_format"},
     {"horizon", "HzSPRelu", 2, 2, assay_hz_prelu,
      "positive_scale positive_right_shift accu_right_shift negative_scale "
      "negative_right_shift output_bit data_format"},
@@ -52,9 +56,10 @@ static const struct entry {
     {"horizon", "HzSQuantizedMatmul", 2, 2, assay_hz_matmul,
      "output_bit right_shift scale out_shift rounding_method"},
     {"horizon", "HzQuantizedMaxPool", 1, 1, assay_hz_max_pool,
-     "kernel_shape strides pads ceil_mode output_bit data_format"},
+     "kernel_shape strides pads dilations ceil_mode output_bit data_format"},
     {"horizon", "HzQuantizedAveragePool", 1, 1, assay_hz_avg_pool,
-     "kernel_shape strides pads ceil_mode scale output_bit data_format"},
+     "kernel_shape strides pads dilations ceil_mode scale output_bit "
+     "data_format"},
     {"horizon", "HzQuantizedGlobalMaxPool", 1, 1, assay_hz_global_max_pool,
      "output_bit data_format"},
     {"horizon", "HzSQuantizedGlobalAveragePool", 1, 1, assay_hz_gap,
@@ -75,6 +80,8 @@ static const struct entry {
     {"horizon", "HzQuantizedGridSample", 2, 2, assay_hz_grid_sample,
      "mode padding_mode coord_shift itplt_shift output_round output_bit "
      "data_format"},
+    {"horizon", "HzPad", 1, 2, assay_hz_pad,
+     "pads mode output_bit data_format"},
     {"horizon", "HzDepthToSpace", 1, 1, assay_hz_depth_to_space,
      "blocksize mode data_format"},
     {"horizon", "HzSpaceToDepth", 1, 1, assay_hz_space_to_depth,
@@ -88,8 +95,14 @@ static const struct entry {
     {"", "Expand", 2, 2, assay_hz_expand, ""},
     {"", "DepthToSpace", 1, 1, assay_hz_std_depth_to_space, "blocksize mode"},
     {"", "SpaceToDepth", 1, 1, assay_hz_std_space_to_depth, "blocksize"},
-    {"", "Max", 1, ASSAY_MAX_LAYER_INPUTS, assay_hz_max_min, ""},
-    {"", "Min", 1, ASSAY_MAX_LAYER_INPUTS, assay_hz_max_min, ""},
+    {"", "Max", 1, ASSAY_MAX_LAYER_INPUTS, assay_hz_several, ""},
+    {"", "Min", 1, ASSAY_MAX_LAYER_INPUTS, assay_hz_several, ""},
+    {"", "Sum", 1, ASSAY_MAX_LAYER_INPUTS, assay_hz_several, ""},
+    {"", "Mean", 1, ASSAY_MAX_LAYER_INPUTS, assay_hz_several, ""},
+    {"", "Pad", 1, 3, assay_hz_std_pad, "pads mode value"},
+    {"", "Resize", 1, 4, assay_hz_std_resize,
+     "mode nearest_mode coordinate_transformation_mode cubic_coeff_a "
+     "exclude_outside extrapolation_value"},
     {"", "Cast", 1, 1, assay_hz_cast, "to"},
     {"", "Neg", 1, 1, assay_hz_neg, ""},
     {"", "Relu", 1, 1, assay_hz_relu, ""},
@@ -164,8 +177,8 @@ static int check_dtype(struct assay_onnx_import *im,
             snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
                      list[0] ? " or " : "", assay_dtype_name(all[i]));
     /* Another width of integers is a thing that was not measured; a float
-     * where integers are needed is a broken file. */
-    if (is_float == !(mask & ASSAY_HZ_F32))
+     * where integers are needed, or the reverse, is a broken file. */
+    if (is_float || mask == ASSAY_HZ_F32)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "%s '%.100s' is %s, expected %s", what, name,
                                assay_dtype_name(found), list);

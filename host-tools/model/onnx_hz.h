@@ -142,6 +142,14 @@ int assay_hz_scaling(struct assay_onnx_import *im,
                      const char *scale, const char *second, int64_t channels,
                      struct assay_hz_scaling *out) ASSAY_MUST_CHECK;
 
+/* ---- onnx_hz_index.c ---------------------------------------------------- */
+
+/* Elements of an axis by their indices: a GATHER layer from *x, which becomes
+ * its output; the node's own when `last`. */
+int assay_hz_pick(struct assay_onnx_import *im, const struct assay_onnx_node *n,
+                  uint32_t *x, uint32_t axis, const int32_t *indices,
+                  int64_t count, bool last) ASSAY_MUST_CHECK;
+
 /* ---- onnx_hz_move.c ----------------------------------------------------- */
 
 /* One VIEW layer; its dims and strides are filled in afterwards. */
@@ -152,7 +160,9 @@ int assay_hz_view(struct assay_onnx_import *im, const struct assay_onnx_node *n,
 /* ---- emitters ----------------------------------------------------------- */
 
 assay_hz_emit_fn assay_hz_quantize, assay_hz_dequantize, assay_hz_requantize,
-    assay_hz_add, assay_hz_mul, assay_hz_prelu, assay_hz_max_min, assay_hz_cast,
+    assay_hz_add, assay_hz_mul, assay_hz_prelu, assay_hz_several, assay_hz_cast,
+    assay_hz_bit_shift, assay_hz_compare, assay_hz_pad, assay_hz_std_pad,
+    assay_hz_std_resize,
     assay_hz_neg, assay_hz_relu, assay_hz_conv, assay_hz_conv_transpose,
     assay_hz_matmul, assay_hz_lut, assay_hz_lut2, assay_hz_max_pool,
     assay_hz_avg_pool, assay_hz_global_max_pool, assay_hz_gap,

@@ -329,11 +329,12 @@ int assay_hz_conv(struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
     struct conv c = {0};
     enum assay_dtype dtype = 0;
-    int64_t channels, one = 1;
+    int64_t channels;
     int rc = conv_operands(im, n, ASSAY_HZ_S8_16, &c);
 
-    if (!rc) /* Preprocess: how images of a batch are grouped */
-        rc = assay_hz_int(im, n, "channel_group", 1, 1, &one, &one);
+    if (!rc && assay_onnx_attr(n, "channel_group")) /* Preprocess's word */
+        rc =
+            assay_hz_int(im, n, "channel_group", 1, INT32_MAX, NULL, &c.groups);
     if (rc)
         return rc;
     channels = im->s->tensors[c.x].dims[3];
@@ -487,12 +488,28 @@ static int matmul_dims(struct assay_onnx_import *im,
     return 0;
 }
 
+static int matmul_layer(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n, const uint32_t *in,
+                        uint32_t rank, const int64_t *dims,
+                        struct assay_layer **l)
+{
+    uint32_t y;
+    int rc = assay_hz_output(im, n, 0, ASSAY_HZ_INTS, rank, dims, "", &y);
+
+    if (!rc)
+        rc = assay_onnx_new_layer(im, n, ASSAY_OP_MATMUL, 2, in, y, l);
+    if (!rc)
+        (*l)->arith = "hz_matmul";
+    return rc;
+}
+
 int assay_hz_matmul(struct assay_onnx_import *im,
                     const struct assay_onnx_node *n)
 {
     int64_t dims[ASSAY_MAX_RANK];
     struct assay_hz_list first, scale, second;
-    uint32_t in[2], y, rank = 2;
+    enum assay_dtype dtype = 0;
+    uint32_t in[2], rank = 2;
     struct assay_layer *l;
     int rc = assay_hz_rounding(im, n);
 
@@ -503,8 +520,12 @@ int assay_hz_matmul(struct assay_onnx_import *im,
     if (!rc)
         rc = matmul_dims(im, n, &im->s->tensors[in[0]], &im->s->tensors[in[1]],
                          &rank, dims);
+    if (!rc)
+        rc = assay_hz_out_dtype(im, n, 0, ASSAY_HZ_INTS, &dtype);
     if (rc)
         return rc;
+    if (dtype == ASSAY_S32) /* a tail: the sum as it is */
+        return matmul_layer(im, n, in, rank, dims, &l);
     rc = assay_hz_list_one(im, n, "right_shift", dims[rank - 1], 0, 31, &first);
     if (!rc)
         rc = assay_hz_list_one(im, n, "scale", dims[rank - 1], INT32_MIN,
@@ -513,12 +534,8 @@ int assay_hz_matmul(struct assay_onnx_import *im,
         rc = assay_hz_list_one(im, n, "out_shift", dims[rank - 1], 0, 31,
                                &second);
     if (!rc)
-        rc = assay_hz_output(im, n, 0, ASSAY_HZ_S8_16, rank, dims, "", &y);
-    if (!rc)
-        rc = assay_onnx_new_layer(im, n, ASSAY_OP_MATMUL, 2, in, y, &l);
-    if (rc)
-        return rc;
-    l->arith = "hz_matmul";
-    return assay_hz_rescale(im, n, &first, ASSAY_ROUND_FLOOR, &scale, &second,
-                            im->s->tensors[y].dtype, &l->out_program);
+        rc = matmul_layer(im, n, in, rank, dims, &l);
+    return rc ? rc
+              : assay_hz_rescale(im, n, &first, ASSAY_ROUND_FLOOR, &scale,
+                                 &second, dtype, &l->out_program);
 }

@@ -411,6 +411,76 @@ int assay_hz_add(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     return assay_hz_end(im, n, &b, &l->out_program);
 }
 
+int assay_hz_bit_shift(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n)
+{
+    struct assay_hz_list shift;
+    struct assay_builder b;
+    struct assay_layer *l;
+    uint32_t x;
+    int left;
+    int rc = assay_hz_format(im, n, true, NULL);
+
+    if (!rc)
+        rc = assay_hz_word(im, n, "direction", "RIGHT LEFT", true, &left);
+    if (!rc)
+        rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_S8_16, &x);
+    if (!rc)
+        rc = assay_hz_list(im, n, "shift", channels_of(&im->s->tensors[x]), 0,
+                           31, NULL, &shift);
+    if (!rc)
+        rc = unary(im, n, x, 1u << im->s->tensors[x].dtype, "hz_bit_shift", &l);
+    if (rc)
+        return rc;
+    assay_hz_begin(&b, im);
+    if (left)
+        assay_hz_step(&b, ASSAY_STEP_SHL, &shift);
+    else
+        assay_hz_shr(&b, &shift, ASSAY_ROUND_FLOOR);
+    assay_hz_sat(&b, im->s->tensors[x].dtype);
+    return assay_hz_end(im, n, &b, &l->out_program);
+}
+
+/* 1 where x - e fulfils it, else 0. */
+static void compare_steps(struct assay_builder *b, int which)
+{
+    enum { GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, EQUAL };
+    int64_t one = 1;
+
+    if (which == EQUAL) { /* -1, 0, 1 -> -2, 0, -2 -> 0, 1, 0 */
+        assay_build_clamp(b, -1, 1);
+        assay_build_int(b, ASSAY_STEP_MUL, 2);
+        assay_build_bits(b, ASSAY_STEP_WRAP, 2);
+        assay_build_shr(b, 1, &one, ASSAY_ROUND_FLOOR);
+        assay_build_int(b, ASSAY_STEP_ADD_ZP, 1);
+        return;
+    }
+    if (which == LESS || which == LESS_OR_EQUAL)
+        assay_build_int(b, ASSAY_STEP_MUL, -1);
+    if (which == GREATER_OR_EQUAL || which == LESS_OR_EQUAL)
+        assay_build_int(b, ASSAY_STEP_ADD_ZP, 1);
+    assay_build_clamp(b, 0, 1);
+}
+
+int assay_hz_compare(struct assay_onnx_import *im,
+                     const struct assay_onnx_node *n)
+{
+    struct assay_builder b;
+    struct assay_layer *l;
+    int which;
+    int rc = assay_hz_word(im, n, "comparison",
+                           "Greater GreaterOrEqual Less LessOrEqual Equal",
+                           true, &which);
+
+    if (!rc)
+        rc = binary(im, n, ASSAY_COMBINE_SUB, "hz_compare", &l);
+    if (rc)
+        return rc;
+    assay_hz_begin(&b, im);
+    compare_steps(&b, which);
+    return assay_hz_end(im, n, &b, &l->out_program);
+}
+
 int assay_hz_mul(struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
     struct assay_hz_scaling k;

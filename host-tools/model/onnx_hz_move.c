@@ -455,8 +455,9 @@ static int does_not_fit(struct assay_onnx_import *im,
 int assay_hz_depth_to_space(struct assay_onnx_import *im,
                             const struct assay_onnx_node *n)
 {
+    static const int dcr[] = {0, 1, 3, 2, 4, 5}, crd[] = {0, 1, 4, 2, 5, 3};
     const int64_t *d;
-    int64_t b;
+    int64_t b, c;
     uint32_t x;
     int which;
     int rc = assay_hz_format(im, n, true, NULL);
@@ -464,7 +465,7 @@ int assay_hz_depth_to_space(struct assay_onnx_import *im,
     if (!rc)
         rc = assay_hz_int(im, n, "blocksize", 1, 4096, NULL, &b);
     if (!rc)
-        rc = assay_hz_word(im, n, "mode", "DCR", true, &which);
+        rc = assay_hz_word(im, n, "mode", "DCR CRD", true, &which);
     if (!rc)
         rc = assay_hz_image(im, n, 0, "input", ASSAY_HZ_S8_16, &x);
     if (rc)
@@ -472,10 +473,12 @@ int assay_hz_depth_to_space(struct assay_onnx_import *im,
     d = im->s->tensors[x].dims;
     if (d[3] % (b * b))
         return does_not_fit(im, n, b, b, &im->s->tensors[x]);
+    c = d[3] / (b * b);
     return shuffle(im, n, x,
-                   (int64_t[]){d[0], d[1], d[2], b, b, d[3] / (b * b)},
-                   (int[]){0, 1, 3, 2, 4, 5},
-                   (int64_t[]){d[0], d[1] * b, d[2] * b, d[3] / (b * b)});
+                   which == 1 ? (int64_t[]){d[0], d[1], d[2], c, b, b}
+                              : (int64_t[]){d[0], d[1], d[2], b, b, c},
+                   which == 1 ? crd : dcr,
+                   (int64_t[]){d[0], d[1] * b, d[2] * b, c});
 }
 
 int assay_hz_space_to_depth(struct assay_onnx_import *im,

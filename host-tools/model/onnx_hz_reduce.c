@@ -57,7 +57,10 @@ static int read_pool(struct assay_onnx_import *im,
     for (int d = 0; !rc && d < 2; d++) {
         int64_t last = (p->w.out[d] - 1) * p->w.stride[d] - p->w.pad[d];
 
-        if (p->w.pad[d] >= p->w.kernel[d] || last >= x->dims[1 + d])
+        if (p->w.dilation[d] != 1)
+            rc = assay_onnx_skip(im, "'%s' with dilations: never measured",
+                                 n->op);
+        else if (p->w.pad[d] >= p->w.kernel[d] || last >= x->dims[1 + d])
             rc = assay_onnx_skip(im,
                                  "'%s' with a window that lies in the "
                                  "padding altogether",
@@ -183,15 +186,34 @@ int assay_hz_avg_pool(struct assay_onnx_import *im,
     return assay_hz_end(im, n, &b, &l->out_program);
 }
 
+static int gap_sum(struct assay_onnx_import *im,
+                   const struct assay_onnx_node *n, const struct pool *p)
+{
+    struct assay_layer *l;
+
+    if (p->w.kernel[0] > INT32_MAX / 128 / p->w.kernel[1])
+        return assay_onnx_skip(im,
+                               "'%s' over %lldx%lld cells, whose sum can "
+                               "leave int32: never measured",
+                               n->op, (long long)p->w.kernel[0],
+                               (long long)p->w.kernel[1]);
+    return pool_layer(im, n, p, ASSAY_POOL_AVG, ASSAY_HZ_S32, "hz_gap", &l);
+}
+
 int assay_hz_gap(struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
     struct assay_hz_scaling k;
     struct assay_layer *l;
     struct pool p;
+    enum assay_dtype dtype = 0;
     int rc = global_pool(im, n, ASSAY_HZ_S8, &p);
 
     if (!rc)
         rc = assay_hz_rounding(im, n);
+    if (!rc)
+        rc = assay_hz_out_dtype(im, n, 0, ASSAY_HZ_INTS, &dtype);
+    if (!rc && dtype == ASSAY_S32) /* a tail: the sum as it is */
+        return gap_sum(im, n, &p);
     if (!rc)
         rc = assay_hz_scaling(im, n, "accu_right_shift", "output_scale",
                               "output_right_shift", p.dims[3], &k);
@@ -256,13 +278,6 @@ static int reduce(struct assay_onnx_import *im, const struct assay_onnx_node *n,
         return rc;
     for (uint32_t i = 0; i < t->rank; i++)
         dims[i] = axes >> i & 1 ? 1 : t->dims[i];
-    if (kind == ASSAY_REDUCE_ARG_MAX)
-        for (uint32_t i = 0; i < t->rank; i++)
-            if (axes >> i & 1 && t->dims[i] > 128)
-                return assay_onnx_skip(im,
-                                       "'%s' over %lld elements: an index "
-                                       "beyond int8 was never measured",
-                                       n->op, (long long)t->dims[i]);
     rc = assay_hz_output(im, n, 0, mask, t->rank, dims, t->axes, &y);
     if (!rc)
         rc = assay_onnx_new_layer(im, n, ASSAY_OP_REDUCE, 1, &x, y, l);
@@ -290,15 +305,23 @@ int assay_hz_arg_max(struct assay_onnx_import *im,
                      const struct assay_onnx_node *n)
 {
     const struct assay_onnx_attr *a = assay_onnx_attr(n, "axis");
+    struct assay_builder b;
     struct assay_layer *l;
     uint32_t x;
-    int rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_S8, &x);
+    int rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_S8_16, &x);
 
     if (!rc && a && a->type == ASSAY_ONNX_INTS && a->n != 1)
         rc = assay_onnx_skip(im, "'%s' over several axes", n->op);
-    return rc ? rc
-              : reduce(im, n, x, ASSAY_REDUCE_ARG_MAX, ASSAY_HZ_S8,
-                       "hz_arg_max", &l);
+    if (!rc)
+        rc = reduce(im, n, x, ASSAY_REDUCE_ARG_MAX, same_type(im, x),
+                    "hz_arg_max", &l);
+    if (rc)
+        return rc;
+    /* The index has the input's type, however far it goes. */
+    assay_hz_begin(&b, im);
+    assay_build_bits(&b, ASSAY_STEP_WRAP,
+                     (uint8_t)(assay_dtype_bytes(im->s->tensors[x].dtype) * 8));
+    return assay_hz_end(im, n, &b, &l->out_program);
 }
 
 /* Mean and sum alike: 1/n is inside the multiplier. The lists have an entry

@@ -21,9 +21,20 @@ static int unary(struct assay_onnx_import *im, const struct assay_onnx_node *n,
     return rc ? rc : assay_onnx_new_layer(im, n, ASSAY_OP_UNARY, 1, &x, y, l);
 }
 
+enum several { SEVERAL_MAX, SEVERAL_MIN, SEVERAL_SUM, SEVERAL_MEAN };
+
+/* How integers and how floats are joined; 0: not known. */
+static const enum assay_combine joins[][2] = {
+    [SEVERAL_MAX] = {ASSAY_COMBINE_MAX, ASSAY_COMBINE_FMAX},
+    [SEVERAL_MIN] = {ASSAY_COMBINE_MIN, ASSAY_COMBINE_FMIN},
+    [SEVERAL_SUM] = {0, ASSAY_COMBINE_FADD},
+    [SEVERAL_MEAN] = {0, ASSAY_COMBINE_FADD},
+};
+
 /* A pair of operands of one type, into the output or a tensor in between. */
 static int pair(struct assay_onnx_import *im, const struct assay_onnx_node *n,
-                uint32_t *a, uint32_t b, bool last, bool max)
+                uint32_t *a, uint32_t b, bool last, enum several kind,
+                struct assay_layer **l)
 {
     const struct assay_tensor *ta = &im->s->tensors[*a];
     const struct assay_tensor *tb = &im->s->tensors[b];
@@ -32,7 +43,6 @@ static int pair(struct assay_onnx_import *im, const struct assay_onnx_node *n,
     uint32_t in[2] = {*a, b}, y;
     enum assay_dtype dtype = ta->dtype;
     int64_t dims[ASSAY_MAX_RANK];
-    struct assay_layer *l;
     int rc = 0;
 
     if (tb->dtype != dtype)
@@ -56,25 +66,30 @@ static int pair(struct assay_onnx_import *im, const struct assay_onnx_node *n,
                                     assay_hz_axes(im, in[0]), &y)
                   : assay_hz_between(im, n, dtype, rank, dims, &y);
     if (!rc)
-        rc = assay_onnx_new_layer(im, n, ASSAY_OP_BINARY, 2, in, y, &l);
+        rc = last ? assay_onnx_new_layer(im, n, ASSAY_OP_BINARY, 2, in, y, l)
+                  : assay_onnx_new_part(im, n, ASSAY_OP_BINARY, 2, in, y, l);
     if (!rc)
-        rc = assay_onnx_new_programs(im, l, 2);
+        rc = assay_onnx_new_programs(im, *l, 2);
     if (rc)
         return rc;
-    if (is_float)
-        l->p.binary.combine = max ? ASSAY_COMBINE_FMAX : ASSAY_COMBINE_FMIN;
-    else
-        l->p.binary.combine = max ? ASSAY_COMBINE_MAX : ASSAY_COMBINE_MIN;
+    (*l)->p.binary.combine = joins[kind][is_float];
     *a = y;
     return 0;
 }
 
-int assay_hz_max_min(struct assay_onnx_import *im,
+/* Max, Min, Sum, Mean of any number of operands, pair by pair. */
+int assay_hz_several(struct assay_onnx_import *im,
                      const struct assay_onnx_node *n)
 {
-    unsigned mask = ASSAY_HZ_INTS | ASSAY_HZ_F32;
-    uint32_t a, b;
+    enum several kind = !strcmp(n->op, "Max")   ? SEVERAL_MAX
+                        : !strcmp(n->op, "Min") ? SEVERAL_MIN
+                        : !strcmp(n->op, "Sum") ? SEVERAL_SUM
+                                                : SEVERAL_MEAN;
+    unsigned mask =
+        joins[kind][0] ? ASSAY_HZ_INTS | ASSAY_HZ_F32 : ASSAY_HZ_F32;
+    struct assay_builder builder;
     struct assay_layer *l;
+    uint32_t a, b;
     int rc = assay_hz_input(im, n, 0, "operand", mask, &a);
 
     if (!rc && n->n_in == 1)
@@ -82,9 +97,13 @@ int assay_hz_max_min(struct assay_onnx_import *im,
     for (uint32_t i = 1; !rc && i < n->n_in; i++) {
         rc = assay_hz_input(im, n, i, "operand", mask, &b);
         if (!rc)
-            rc = pair(im, n, &a, b, i + 1 == n->n_in, n->op[1] == 'a');
+            rc = pair(im, n, &a, b, i + 1 == n->n_in, kind, &l);
     }
-    return rc;
+    if (rc || kind != SEVERAL_MEAN)
+        return rc;
+    assay_hz_begin(&builder, im);
+    assay_build_f32(&builder, ASSAY_STEP_FDIV, (float)n->n_in);
+    return assay_hz_end(im, n, &builder, &l->out_program);
 }
 
 /* Integers wrap, as the C that everybody uses for it does. */

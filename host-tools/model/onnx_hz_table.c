@@ -96,6 +96,7 @@ static int entries(struct assay_onnx_import *im,
 
 int assay_hz_lut2(struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
+    struct assay_builder b;
     struct assay_layer *l;
     uint32_t in[3];
     int mode;
@@ -113,14 +114,17 @@ int assay_hz_lut2(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     if (!rc)
         rc = segments(im, n, &in[2]);
     if (!rc)
-        rc = layer(im, n, ASSAY_OP_SEGMENT_TABLE, 3, in, ASSAY_HZ_S16,
+        rc = layer(im, n, ASSAY_OP_SEGMENT_TABLE, 3, in, ASSAY_HZ_S8_16,
                    "hz_lut2", &l);
     if (rc)
         return rc;
+    assay_hz_begin(&b, im);
+    if (im->s->tensors[l->output].dtype == ASSAY_S8)
+        assay_hz_sat(&b, ASSAY_S8);
     l->p.segment.symmetry = (uint8_t)(ASSAY_SYMMETRY_NONE + mode);
     l->p.segment.round = ASSAY_ROUND_HALF_UP;
     l->p.segment.mix_round = ASSAY_ROUND_HALF_UP;
-    return 0;
+    return assay_hz_end(im, n, &b, &l->out_program);
 }
 
 struct prelu {

@@ -143,6 +143,12 @@ int assay_onnx_new_layer(struct assay_onnx_import *im,
 int assay_onnx_new_helper(struct assay_onnx_import *im,
                           const struct assay_onnx_node *n, enum assay_op op,
                           uint32_t input, uint32_t output) ASSAY_MUST_CHECK;
+/* Likewise, with any inputs. */
+int assay_onnx_new_part(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n, enum assay_op op,
+                        uint32_t n_inputs, const uint32_t *inputs,
+                        uint32_t output, struct assay_layer **layer)
+    ASSAY_MUST_CHECK;
 int assay_onnx_new_programs(struct assay_onnx_import *im, struct assay_layer *l,
                             uint32_t n) ASSAY_MUST_CHECK;
 int assay_onnx_skip_layer(struct assay_onnx_import *im,

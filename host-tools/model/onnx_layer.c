@@ -131,14 +131,22 @@ int assay_onnx_new_layer(struct assay_onnx_import *im,
                      inputs, output, layer);
 }
 
+int assay_onnx_new_part(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n, enum assay_op op,
+                        uint32_t n_inputs, const uint32_t *inputs,
+                        uint32_t output, struct assay_layer **layer)
+{
+    return new_layer(im, n, im->s->tensors[output].name, op, n_inputs, inputs,
+                     output, layer);
+}
+
 int assay_onnx_new_helper(struct assay_onnx_import *im,
                           const struct assay_onnx_node *n, enum assay_op op,
                           uint32_t input, uint32_t output)
 {
     struct assay_layer *l;
 
-    return new_layer(im, n, im->s->tensors[output].name, op, 1, &input, output,
-                     &l);
+    return assay_onnx_new_part(im, n, op, 1, &input, output, &l);
 }
 
 int assay_onnx_new_programs(struct assay_onnx_import *im, struct assay_layer *l,
