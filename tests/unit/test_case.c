@@ -8,18 +8,7 @@
  * links: host-tools/model/sample.c host-tools/model/file.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
  * links: host-tools/model/npy.c host-tools/model/model.c
- * links: host-tools/model/onnx.c host-tools/model/onnx_conv.c
- * links: host-tools/model/onnx_elementwise.c host-tools/model/onnx_graph.c
- * links: host-tools/model/onnx_group.c host-tools/model/onnx_layer.c
- * links: host-tools/model/onnx_move.c host-tools/model/onnx_pool.c
- * links: host-tools/model/onnx_proto.c host-tools/model/onnx_qlinear.c
- * links: host-tools/model/onnx_tensor.c host-tools/model/onnx_transpose.c
- * links: host-tools/model/onnx_hz.c host-tools/model/onnx_hz_attr.c
- * links: host-tools/model/onnx_hz_conv.c host-tools/model/onnx_hz_elementwise.c
- * links: host-tools/model/onnx_hz_move.c host-tools/model/onnx_hz_reduce.c
- * links: host-tools/model/onnx_hz_sample.c host-tools/model/onnx_hz_scale.c
- * links: host-tools/model/onnx_hz_standard.c host-tools/model/onnx_hz_table.c
- * links: host-tools/model/onnx_window.c
+ * links: host-tools/model/onnx*.c host-tools/model/file.c
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
  * links: lib/core/err.c lib/core/hash.c lib/core/slice.c
