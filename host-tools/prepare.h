@@ -15,8 +15,8 @@ struct assay_prepared {
     struct assay_case c; /* without samples when only a model was named */
     struct assay_slice *slice;
     const char *numerics;
-    bool own_numerics;          /* the model says it itself */
-    struct assay_scales scales; /* of such a model */
+    bool own_numerics;              /* the model says it itself */
+    struct assay_scales scales;     /* of such a model */
     struct assay_vendor *vendor;    /* what the vendor's tools left, or NULL */
     struct assay_findings findings; /* of it against the model */
     struct assay_model_note note;
