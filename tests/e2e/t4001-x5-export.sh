@@ -107,6 +107,7 @@ refuses no-load "'horizon_nn.ir.load_model' is missing" "no load_model"
 refuses no-forward "'ORTExecutor.forward' is missing" "no forward"
 refuses refuse 'refuses the quantized model: RuntimeError: graph check failed' \
     "the executor refuses"
+refuses exit "the vendor's package ended the program" "it ends the process"
 refuses shape "tensor '.*' is int.* the model says" "a wrong shape"
 refuses dtype "tensor '.*' is int64 .* the model says" "a wrong type"
 refuses lost "gave no tensor '" "a tensor that is not given"

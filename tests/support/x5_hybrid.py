@@ -53,7 +53,13 @@ def hybrid(model, scales):
         outputs.append(helper.make_tensor_value_info(base + "_calibrated",
                                                      FLOAT, [n, c, h, w]))
     finals = list(model.graph.output)
-    body = helper.make_node("HzBpuHBM", [i.name for i in model.graph.input],
+    # As the real one: the compiled bytes are a string, and no text.
+    packed = onnx.TensorProto(name="PACKED_HBM_MODEL",
+                              data_type=onnx.TensorProto.STRING,
+                              string_data=[bytes(range(256))])
+    constants.append(packed)
+    body = helper.make_node("HzBpuHBM",
+                            [i.name for i in model.graph.input] + [packed.name],
                             features + [o.name for o in finals], name="hbm",
                             domain="horizon",
                             standin=model.SerializeToString(), **attrs)
