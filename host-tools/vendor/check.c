@@ -288,14 +288,15 @@ static void check_rest(struct assay_checker *c)
         assay_vcheck_add(c, ASSAY_WARNING, "consistency", v->log_file, "",
                          "passed", "failed",
                          "the vendor's own check of the quantized against the "
-                         "compiled model failed in this build");
+                         "compiled model failed, which stopped this build: "
+                         "compare it with the simulator's texts");
     if (v->differing_log != NULL)
         assay_vcheck_add(c, ASSAY_WARNING, "two-logs", v->differing_log,
                          v->differing_node, "", "",
                          "this log's table differs from that of '%.200s': they "
                          "are of two builds",
                          v->log_file);
-    if (v->log_file != NULL && v->n_nodes == 0)
+    if (v->log_file != NULL && v->n_nodes == 0 && v->consistency >= 0)
         assay_vcheck_add(c, ASSAY_WARNING, "no-table", v->log_file, "", "", "",
                          "the log has no table of quantized nodes: the build "
                          "did not come that far, or the log was cut");

@@ -211,6 +211,22 @@ static void version(struct assay_vendor *v, const char *message,
     }
 }
 
+/* The build's own comparison, with layer_out_dump: it ends in this message,
+ * or stops the build with a line of a Python exception. */
+static void consistency(struct log *l, const char *line)
+{
+    static const char passed[] =
+        "The consistency check between the quantized model and the hybrid "
+        "model is passed";
+    static const char failed[] =
+        "Consistency check between quantized model and hybrid model failed";
+
+    if (strncmp(line, passed, sizeof(passed) - 1) == 0)
+        l->v->consistency = 1;
+    else if (strncmp(line, failed, sizeof(failed) - 1) == 0)
+        l->v->consistency = -1;
+}
+
 static int message(struct log *l, const char *m)
 {
     const char *deps = strstr(m, "model_deps_info: {");
@@ -231,8 +247,6 @@ static int message(struct log *l, const char *m)
     version(l->v, m, "hbdk version ", &l->v->hbdk_version);
     version(l->v, m, "horizon_nn version ", &l->v->horizon_nn_version);
     version(l->v, m, "hb_mapper version ", &l->v->hb_mapper_version);
-    if (strstr(m, "consistency check between the quantized model") != NULL)
-        l->v->consistency = strstr(m, "is passed") != NULL ? 1 : -1;
     if (fps == m && latency != NULL) {
         l->v->fps = strtod(fps + 4, NULL);
         l->v->latency_us = strtod(latency + 10, NULL);
@@ -315,6 +329,7 @@ static int read_lines(struct log *l, char *data, size_t n)
         clean(line, (size_t)(stop - line));
         l->line++;
         t = time_length(line);
+        consistency(l, t > 0 ? skip_origin(line + t) : line);
         if (t > 0)
             rc = message(l, skip_origin(line + t));
         else if (l->table != TABLE_NONE)
