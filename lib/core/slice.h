@@ -125,8 +125,8 @@ struct assay_view_params {
     int64_t offset;
 };
 
-/* Output dims: the input's, with dims[axis] replaced by the index count. A
- * negative index counts from the end, as in ONNX. */
+/* Output dims: the input's, with dims[axis] replaced by those of the indices
+ * (none for a scalar). A negative index counts from the end, as in ONNX. */
 struct assay_gather_params {
     int32_t axis; /* stored axis */
 };
