@@ -86,6 +86,8 @@ static const struct entry {
      "blocksize mode data_format"},
     {"horizon", "HzSpaceToDepth", 1, 1, assay_hz_space_to_depth,
      "block_height block_width data_format"},
+    {"horizon", "HzChannelShuffle", 1, 1, assay_hz_channel_shuffle,
+     "group data_format"},
     /* Standard operators, as they stand between those of the domain. */
     {"", "Concat", 1, ASSAY_MAX_LAYER_INPUTS, assay_hz_concat, "axis"},
     {"", "Split", 1, 2, assay_hz_split, "axis split num_outputs"},
