@@ -6,6 +6,8 @@
 #include "kernels/program.h"
 #include "lib/core/arith_build.h"
 
+static const uint8_t channels_last[4] = {0, 2, 3, 1};
+
 static int input(struct assay_onnx_import *im, struct assay_onnx_operation *op,
                  uint32_t *x, int64_t *src)
 {
@@ -23,7 +25,11 @@ static int input(struct assay_onnx_import *im, struct assay_onnx_operation *op,
     if (last)
         return assay_onnx_skip(im, "'%s' with channels_last", op->node->op);
     assay_tensor_source_dims(&im->s->tensors[*x], src);
-    return 0;
+    if (!im->source_order)
+        return 0;
+    /* Pools work on channels-last; so does the output, until emit ends. */
+    im->perm = channels_last;
+    return assay_onnx_reorder(im, op->node, channels_last, x);
 }
 
 /* The window of a pool, which onnxruntime does not start outside. */
