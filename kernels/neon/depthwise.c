@@ -43,9 +43,24 @@ static struct geometry geometry_of(const struct assay_conv2d *p, size_t element)
     return s;
 }
 
+/*
+ * Wide strides into wide pads make a filled image of any size around outputs
+ * that read next to nothing of it. The matrix product gathers only what they
+ * read.
+ */
+static bool fills_little(const struct assay_conv2d *p)
+{
+    struct geometry s = geometry_of(p, 2); /* wraps where this is false */
+    size_t bytes;
+
+    return !__builtin_mul_overflow(s.rows, s.cols, &bytes) &&
+           !__builtin_mul_overflow(bytes, s.pixel, &bytes) &&
+           bytes <= INT32_MAX;
+}
+
 bool assay_dw_is_plain(const struct assay_conv2d *p)
 {
-    return p->groups == p->c && p->oc == p->c;
+    return p->groups == p->c && p->oc == p->c && fills_little(p);
 }
 
 size_t assay_dw_packed_size(const struct assay_dw *k,

@@ -59,7 +59,7 @@ struct assay_dw {
 
 extern const struct assay_dw assay_dw_s16; /* dwconv2d_x16w8.c */
 
-/* depthwise.c */
+/* depthwise.c: is it one channel to one, and worth a filled image? */
 bool assay_dw_is_plain(const struct assay_conv2d *p);
 size_t assay_dw_packed_size(const struct assay_dw *k,
                             const struct assay_conv2d *p);

@@ -275,17 +275,31 @@ static void tail_shape(struct assay_conv2d *p, int64_t i, bool depthwise)
         p->groups = p->c = p->oc = (int32_t)(i % 35) + 1;
 }
 
+/* Steps of 2^30 from pad to pad: only the middle window meets the image. */
+static void far_shape(struct assay_conv2d *p, int64_t i, bool depthwise)
+{
+    tail_shape(p, i, depthwise);
+    p->n = 1 + (int32_t)(i % 2);
+    p->w = p->kh = p->kw = 2;
+    p->oh = p->ow = 3;
+    p->stride_h = p->stride_w = p->pad_top = p->pad_left = 1 << 30;
+    p->dilation_h = p->dilation_w = i % 3 ? 1 : 1 << 30;
+}
+
+typedef void shape_fn(struct assay_conv2d *p, int64_t i, bool depthwise);
+
+/* shape: NULL draws one. */
 static void one_case(struct kc *k, const char *check, int64_t i,
                      const struct assay_conv2d_kernel *const *column,
-                     bool depthwise, bool wide, bool tail)
+                     bool depthwise, bool wide, shape_fn *shape)
 {
     struct conv_case c;
 
     if (!kc_case(k, check, i))
         return;
     memset(&c, 0, sizeof(c));
-    if (tail)
-        tail_shape(&c.p, i, depthwise);
+    if (shape)
+        shape(&c.p, i, depthwise);
     else
         draw_shape(k, &c.p, depthwise);
     c.p.x_dtype = wide ? ASSAY_S16 : kc_chance(k, 50) ? ASSAY_S8 : ASSAY_U8;
@@ -366,25 +380,35 @@ void kc_check_conv2d(struct kc *k)
 
     for (int64_t i = 0; i < 17 * 17; i++)
         one_case(k, "conv2d_tails", i, k->table.conv2d_x8w8, false, false,
-                 true);
+                 tail_shape);
     for (int64_t i = 0; i < 17 * 17; i++)
         one_case(k, "conv2d_x16_tails", i, k->table.conv2d_x16w8, false, true,
-                 true);
+                 tail_shape);
     for (int64_t i = 0; i < 70; i++) {
         one_case(k, "dwconv2d_tails", i, k->table.dwconv2d_x8w8, true, false,
-                 true);
+                 tail_shape);
         one_case(k, "dwconv2d_x16_tails", i, k->table.conv2d_x16w8, true, true,
-                 true);
+                 tail_shape);
+    }
+    for (int64_t i = 0; i < 24; i++) {
+        one_case(k, "conv2d_far", i, k->table.conv2d_x8w8, false, false,
+                 far_shape);
+        one_case(k, "conv2d_x16_far", i, k->table.conv2d_x16w8, false, true,
+                 far_shape);
+        one_case(k, "dwconv2d_far", i, k->table.dwconv2d_x8w8, true, false,
+                 far_shape);
+        one_case(k, "dwconv2d_x16_far", i, k->table.conv2d_x16w8, true, true,
+                 far_shape);
     }
     for (int64_t i = 0; i < n; i++) {
-        one_case(k, "conv2d", i, k->table.conv2d_x8w8, false, false, false);
-        one_case(k, "dwconv2d", i, k->table.dwconv2d_x8w8, true, false, false);
+        one_case(k, "conv2d", i, k->table.conv2d_x8w8, false, false, NULL);
+        one_case(k, "dwconv2d", i, k->table.dwconv2d_x8w8, true, false, NULL);
         if (i % 3 == 0)
             one_case(k, "conv2d_x16", i, k->table.conv2d_x16w8, false, true,
-                     false);
+                     NULL);
         if (i % 3 == 1)
             one_case(k, "dwconv2d_x16", i, k->table.conv2d_x16w8, true, true,
-                     false);
+                     NULL);
     }
     network_shapes(k);
 }
