@@ -214,9 +214,111 @@ static void every_allocation_may_fail(void **state)
     assay_slice_free(s);
 }
 
+/* ---- small slices that ask for a lot ------------------------------------ */
+
+#define LIMIT ((size_t)1 << 20)
+#define FAR ((int64_t)INT32_MAX)
+
+static size_t largest;
+
+static void *noting(void *p, size_t n)
+{
+    largest = n > largest ? n : largest;
+    return counting(p, n);
+}
+
+/* Refused in one sentence, before any of it is allocated. */
+static void expect_too_large(struct assay_slice *s, const char *sentence)
+{
+    struct assay_plan_limits limits = {.memory_bytes = LIMIT};
+    struct assay_kernel_table table;
+    struct assay_plan *p = NULL;
+    struct assay_err err = {0};
+    assay_kernel_table_init(&table, assay_cpu_probe());
+    largest = 0;
+    calls = live_blocks = 0;
+    fail_at = -1;
+    assay_alloc_hook = noting;
+    int rc = assay_plan_new(&p, s, &table, &limits, &err);
+    assay_alloc_hook = NULL;
+    assert_int_equal(rc, ASSAY_EMEMORY);
+    assert_null(p);
+    assert_int_equal(live_blocks, 0);
+    assert_true(largest < LIMIT);
+    assert_memory_equal(err.text, sentence, strlen(sentence));
+    assay_slice_free(s);
+}
+
+static void matrices_of_one_row(void **state)
+{
+    const struct slices_operand in[2] = {{ASSAY_S8, 2, {1, 1}, NULL},
+                                         {ASSAY_S8, 2, {1, FAR}, NULL}};
+    (void)state;
+    expect_too_large(
+        slices_one(ASSAY_OP_MATMUL, 2, in,
+                   (struct slices_operand){ASSAY_S32, 2, {1, FAR}, NULL}),
+        "slice: memory: expected at most 1048576 bytes, ");
+}
+
+static void views_of_one_element(void **state)
+{
+    const int64_t all = INT64_MAX;
+    const struct slices_operand in = {ASSAY_S8, 1, {INT64_MAX}, NULL};
+    struct assay_slice *s =
+        slices_one(ASSAY_OP_VIEW, 1, &in,
+                   (struct slices_operand){ASSAY_S8, 2, {2, FAR}, NULL});
+    (void)state;
+    s->layers[0].p.view = (struct assay_view_params){
+        .rank = 3, .dims = {1, 2, FAR}, .strides = {all, 0, 0}};
+    expect_too_large(s, "slice: memory: expected at most 1048576 bytes, ");
+    /* The inner axis holds 2^63 elements: more than an int64 counts. */
+    s = slices_one(ASSAY_OP_VIEW, 1, &in,
+                   (struct slices_operand){ASSAY_S8, 3, {FAR, 2, 2}, NULL});
+    s->layers[0].p.view = (struct assay_view_params){
+        .rank = 3, .dims = {FAR, 2, 2}, .strides = {0, 0, (int64_t)1 << 62}};
+    expect_too_large(s, "slice: memory: expected at most 1048576 bytes, ");
+}
+
+static void images_from_one_pixel(void **state)
+{
+    const struct slices_operand in = {ASSAY_S8, 4, {1, 1, 1, 1}, NULL};
+    struct assay_slice *s =
+        slices_one(ASSAY_OP_RESIZE, 1, &in,
+                   (struct slices_operand){ASSAY_S8, 4, {1, FAR, 2, 1}, NULL});
+    (void)state;
+    expect_too_large(s, "slice: memory: expected at most 1048576 bytes, ");
+}
+
+/* Four cells 2^30 apart, of which the one output reads one. */
+static void zeros_between_four_cells(void **state)
+{
+    static const int8_t w[4];
+    const struct slices_operand in[2] = {{ASSAY_S8, 4, {1, 2, 2, 1}, NULL},
+                                         {ASSAY_S8, 4, {1, 2, 2, 1}, w}};
+    struct assay_slice *s =
+        slices_one(ASSAY_OP_CONV_TRANSPOSE2D, 2, in,
+                   (struct slices_operand){ASSAY_S32, 4, {1, 2, 2, 1}, NULL});
+    int32_t far = 1 << 30;
+    (void)state;
+    s->layers[0].p.conv2d = (struct assay_conv2d_params){.stride_h = far,
+                                                         .stride_w = far,
+                                                         .dilation_h = far,
+                                                         .dilation_w = far,
+                                                         .pad_top = far,
+                                                         .pad_left = far,
+                                                         .pad_bottom = far - 1,
+                                                         .pad_right = far - 1,
+                                                         .groups = 1};
+    expect_too_large(s, "slice: memory: expected at most 1048576 bytes, ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_of_one_row),
+        cmocka_unit_test(views_of_one_element),
+        cmocka_unit_test(images_from_one_pixel),
+        cmocka_unit_test(zeros_between_four_cells),
         cmocka_unit_test(live_tensors_never_overlap),
         cmocka_unit_test(a_chain_needs_two_buffers),
         cmocka_unit_test(gaps_are_kept_in_order),

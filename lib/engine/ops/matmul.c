@@ -19,8 +19,11 @@ struct params {
     uint32_t rank; /* of the batches */
     int64_t dims[ASSAY_MAX_RANK];
     int64_t a_strides[ASSAY_MAX_RANK], b_strides[ASSAY_MAX_RANK]; /* bytes */
-    size_t y_bytes;               /* of one batch */
-    size_t packed_at, scratch_at; /* in scratch; b turned is at 0 */
+    size_t y_bytes; /* of one batch */
+    int32_t b_zero;
+    /* In scratch; b turned is at 0. N zero points count as scratch, too: the
+     * plan's own memory is not limited, and N may be 2^31 - 1. */
+    size_t zeros_at, packed_at, scratch_at;
 };
 
 static int check_dtypes(const struct assay_op_check *c)
@@ -138,16 +141,15 @@ static void join_batches(struct params *k)
  * K products of the dtypes' ends. An int32 accumulator that can leave its
  * range wraps, and then can be anything.
  */
-static int check_values(const struct assay_op_check *c, struct params *k,
-                        int32_t b_zero)
+static int check_values(const struct assay_op_check *c, const struct params *k)
 {
     int64_t a_lo, a_hi, b_lo, b_hi;
     assay_dtype_range(k->p.x_dtype, &a_lo, &a_hi);
     assay_dtype_range(k->p.w_dtype, &b_lo, &b_hi);
     a_lo -= k->p.x_zero;
     a_hi -= k->p.x_zero;
-    b_lo -= b_zero;
-    b_hi -= b_zero;
+    b_lo -= k->b_zero;
+    b_hi -= k->b_zero;
     /* Each side's ends have 0 between them. */
     int64_t lo = a_lo * b_hi < a_hi * b_lo ? a_lo * b_hi : a_hi * b_lo;
     int64_t hi = a_lo * b_lo > a_hi * b_hi ? a_lo * b_lo : a_hi * b_hi;
@@ -161,28 +163,20 @@ static int check_values(const struct assay_op_check *c, struct params *k,
 
 static int check_zeros(const struct assay_op_check *c, struct params *k)
 {
-    int32_t b_zero = 0;
     int rc =
         assay_check_zero(c, "input a", assay_layer_input(c, 0), &k->p.x_zero);
-    if (!rc)
-        rc = assay_check_zero(c, "input b", assay_layer_input(c, 1), &b_zero);
-    if (rc)
-        return rc;
-    int32_t *zeros =
-        assay_arena_array(c->memory, (size_t)k->p.oc, sizeof(*zeros));
-    if (!zeros)
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EMEMORY, "no memory");
-    for (int32_t o = 0; o < k->p.oc; o++)
-        zeros[o] = b_zero;
-    k->p.w_zero = zeros;
-    return check_values(c, k, b_zero);
+    return rc ? rc
+              : assay_check_zero(c, "input b", assay_layer_input(c, 1),
+                                 &k->b_zero);
 }
 
 static int size_scratch(const struct assay_op_check *c, struct params *k,
                         struct assay_op_plan *plan)
 {
-    size_t turned = (size_t)k->p.oc * (size_t)k->p.c, packed;
-    if (!assay_layout_round(turned, &k->packed_at) ||
+    size_t turned = (size_t)k->p.oc * (size_t)k->p.c, zeros, packed;
+    if (!assay_layout_round(turned, &k->zeros_at) ||
+        !assay_layout_round((size_t)k->p.oc * sizeof(int32_t), &zeros) ||
+        !assay_add_size(k->zeros_at, zeros, &k->packed_at) ||
         !assay_layout_round(k->kernel->packed_size(&k->p), &packed) ||
         !assay_add_size(k->packed_at, packed, &k->scratch_at) ||
         !assay_add_size(k->scratch_at, k->kernel->scratch_size(&k->p),
@@ -216,6 +210,8 @@ static int check(const struct assay_op_check *c, struct assay_op_plan *plan)
     k->p.y_dtype = assay_layer_output(c)->dtype;
     k->p.program = &c->layer->out_program;
     rc = check_zeros(c, k);
+    if (!rc)
+        rc = check_values(c, k);
     if (rc)
         return rc;
     k->turn = (struct assay_copy){.rank = 2,
@@ -253,7 +249,11 @@ static void run(const struct assay_op_plan *plan, const struct assay_op_io *io)
     struct assay_conv2d p = k->p;
     char *turned = io->scratch, *y = io->out;
     char *packed = turned + k->packed_at, *scratch = turned + k->scratch_at;
+    int32_t *zeros = (void *)(turned + k->zeros_at);
     int64_t index[ASSAY_MAX_RANK] = {0}, a = 0, b = 0, last = -1;
+    for (int32_t o = 0; o < p.oc; o++)
+        zeros[o] = k->b_zero;
+    p.w_zero = zeros;
     p.weights = turned;
     do {
         if (b != last) {

@@ -66,6 +66,13 @@ static int check_indices(const struct assay_op_check *c)
     return 0;
 }
 
+/* Does the outer axis step over just what the inner one holds? */
+static bool joins(int64_t outer_stride, int64_t stride, int64_t dim)
+{
+    int64_t held;
+    return !__builtin_mul_overflow(stride, dim, &held) && outer_stride == held;
+}
+
 /*
  * Without axes of length 1, whose strides may be anything, and with
  * neighbours that lie as one axis joined: long rows are copied at once.
@@ -78,7 +85,7 @@ static void fill_copy(const struct assay_view_params *v,
         if (v->dims[i] == 1)
             continue;
         if (rank > 0 &&
-            copy->src_strides[rank - 1] == v->strides[i] * v->dims[i]) {
+            joins(copy->src_strides[rank - 1], v->strides[i], v->dims[i])) {
             copy->dims[rank - 1] *= v->dims[i];
             copy->src_strides[rank - 1] = v->strides[i];
             continue;
