@@ -185,7 +185,7 @@ static void judge(struct assay_run *r, unsigned side)
             r->layers[i].column_seen[column] = any = true;
         if (reads_other_input(r, k->dirty, i)) {
             c->input_differs = true;
-            j.culprit = true;
+            j.culprit = any = true;
         }
         assay_judgement_merge(&c->judgement, &j);
         if (j.culprit && r->o->fail_fast)

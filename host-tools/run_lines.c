@@ -227,6 +227,14 @@ static enum assay_message_id column_message(const struct assay_evidence *e,
     return ASSAY_MSG_VERDICT_SIM_AND_BPU;
 }
 
+/* A match of what was selected, behind something else that differs. */
+static bool only_inherited(const struct assay_run_summary *s)
+{
+    return s->side_status[0][ASSAY_ROW_INHERITED] > 0 ||
+           s->side_status[1][ASSAY_ROW_INHERITED] > 0 ||
+           s->status[ASSAY_ROW_INHERITED] > s->behind_islands;
+}
+
 static enum assay_message_id verdict_message(const struct assay_run *r,
                                              const struct assay_run_summary *s)
 {
@@ -247,10 +255,7 @@ static enum assay_message_id verdict_message(const struct assay_run *r,
         [ASSAY_VERDICT_UNEXPLAINED] = ASSAY_MSG_VERDICT_UNEXPLAINED,
     };
 
-    if (s->verdict == ASSAY_VERDICT_MATCH &&
-        s->side_status[0][ASSAY_ROW_INHERITED] +
-                s->side_status[1][ASSAY_ROW_INHERITED] >
-            0)
+    if (s->verdict == ASSAY_VERDICT_MATCH && only_inherited(s))
         return ASSAY_MSG_VERDICT_MATCH_INHERITED;
     if (s->verdict == ASSAY_VERDICT_MATCH &&
         s->row_status[ASSAY_ROW_WITHIN] + s->row_status[ASSAY_ROW_INHERITED] >
@@ -362,7 +367,7 @@ static void count_lines(const struct assay_run *r,
 
         if (sum->exit_code != 0)
             assay_message(text, sizeof(text), ASSAY_MSG_SUM_SAMPLES, "samples",
-                          assay_num_u(r->n_samples).text, NULL);
+                          assay_num_u(r->n_golden + r->n_host).text, NULL);
         snprintf(counts, sizeof(counts), "%u exact", s[ASSAY_ROW_EXACT]);
         assay_message(text + strlen(text), sizeof(text) - strlen(text),
                       ASSAY_MSG_SUM_SHORT, "layers",
@@ -469,7 +474,7 @@ static enum assay_message_id examined_message(
 
     if (sim && bpu && (sum->observed & (1u << ASSAY_COL_CPU)) != 0)
         return ASSAY_MSG_ALL_EXAMINED;
-    if (!match)
+    if (!match || only_inherited(sum))
         return ASSAY_MSG_NOT_EXAMINED;
     if (bpu)
         return ASSAY_MSG_NOT_EXAMINED_SIM;
@@ -510,7 +515,7 @@ void assay_run_tail_lines(struct assay_run *r,
     gap_lines(r, sum, l);
     if (sum->n_culprits > 0)
         assay_run_culprit_lines(r, sum, l);
-    else if (!sum->has_verdict)
+    else if (!sum->has_verdict || only_inherited(sum))
         assay_line_add(
             l, "", assay_run_sentence(r, sum, sentence, sizeof(sentence), &id));
     if (r->error.code != 0 || r->interrupted != 0) {
@@ -522,6 +527,12 @@ void assay_run_tail_lines(struct assay_run *r,
                       NULL);
         assay_line_add(l, "", text);
     }
+    if (r->stopped && r->error.code == 0 && r->interrupted == 0)
+        assay_line_add(
+            l, "",
+            assay_message(text, sizeof(text), ASSAY_MSG_SUM_STOPPED, "have",
+                          assay_num_u(r->n_golden + r->n_host).text, "samples",
+                          assay_num_u(r->n_samples).text, NULL));
     if (r->p.findings.count[ASSAY_CONTRADICTION] > 0)
         assay_line_add(
             l, "",

@@ -219,13 +219,17 @@ struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer)
     return j;
 }
 
-/* A column that is asked for must be there in every sample. */
+/* A column that is asked for must be there in every sample; one whose files
+ * are named must show something. */
 static uint32_t missing_columns(const struct assay_run *r,
                                 const struct assay_run_summary *sum)
 {
+    const char *named[ASSAY_SIDES] = {r->o->sim, r->o->bpu};
     uint32_t missing = r->o->require & ~sum->observed;
 
     for (unsigned s = 0; s < ASSAY_SIDES; s++) {
+        if (named[s] != NULL)
+            missing |= 1u << assay_side_column(s) & ~sum->observed;
         if (r->sides[s].n_samples < r->n_golden + r->n_host)
             missing |= r->o->require & (1u << assay_side_column(s));
     }
@@ -241,6 +245,11 @@ static void find_gaps(struct assay_run *r, struct assay_run_summary *sum)
             if (r->layers[i].column_seen[c])
                 sum->observed |= 1u << c;
         }
+    }
+    /* An input of the model is no layer's row, but it was looked at. */
+    for (unsigned s = 0; s < ASSAY_SIDES; s++) {
+        if (r->sides[s].n_samples > 0)
+            sum->observed |= 1u << assay_side_column(s);
     }
     sum->missing_columns = missing_columns(r, sum);
     if (sum->expected > 0)

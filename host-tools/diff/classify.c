@@ -132,6 +132,7 @@ void assay_judgement_merge(struct assay_judgement *out,
     if (j->status == ASSAY_ROW_NOT_OBSERVED) {
         if (unseen && out->reason == ASSAY_WHY_NONE)
             out->reason = j->reason;
+        out->culprit = culprit;
         return;
     }
     if (unseen || j->status > out->status ||

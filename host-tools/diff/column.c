@@ -106,6 +106,10 @@ unsigned assay_diff_edges(const struct assay_tensor *t,
 
     if (ha == NULL || wa == NULL || d->mismatch < 2)
         return 0;
+    /* One place of the image says nothing of an edge. */
+    if (d->box_lo[ha - t->axes] == d->box_hi[ha - t->axes] &&
+        d->box_lo[wa - t->axes] == d->box_hi[wa - t->axes])
+        return 0;
     h = t->dims[ha - t->axes];
     w = t->dims[wa - t->axes];
     best = h * w * 2 / 3 + 1;

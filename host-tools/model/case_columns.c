@@ -21,7 +21,8 @@ static void tell(const struct assay_model_note *note, const char *path,
 
     if (!note || !note->note)
         return;
-    snprintf(text, sizeof(text), "%.200s/%.100s: %s", path, name, why);
+    snprintf(text, sizeof(text), "%.200s%s%.100s: %s", path, name ? "/" : "",
+             name ? name : "", why);
     note->note(note->self, text);
 }
 
@@ -50,6 +51,13 @@ static bool is_file(const char *path)
     struct stat sb;
 
     return !stat(path, &sb) && S_ISREG(sb.st_mode);
+}
+
+static bool exists(const char *path)
+{
+    struct stat sb;
+
+    return !lstat(path, &sb);
 }
 
 static bool is_folder(const char *path)
@@ -216,15 +224,60 @@ static int take_by_name(struct assay_case *c, struct assay_case_column *k,
     return 0;
 }
 
-static int take_samples(struct assay_case *c, struct assay_case_column *k,
+/* Is every entry an npz or a folder of texts? Then order may pair them. */
+static int all_samples(const struct entries *e, const char *folder, bool *yes,
+                       struct assay_err *err)
+{
+    int rc = 0;
+
+    *yes = true;
+    for (size_t i = 0; !rc && *yes && i < e->n; i++) {
+        struct entries inner = {0};
+        char *path = join(folder, e->v[i].name);
+
+        if (!path)
+            return no_memory(err, folder);
+        if (is_folder(path)) {
+            rc = read_folder(&inner, path, err);
+            *yes = inner.texts > 0;
+            entries_close(&inner);
+        }
+        assay_free(path);
+    }
+    return rc;
+}
+
+/* Named by an option, none with a sample's name: likely the folder around. */
+static int no_samples(const struct assay_case *c, enum assay_case_side side,
+                      const char *path, const struct entries *e,
+                      struct assay_err *err)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        if (!strcmp(e->v[i].name, folders[side]))
+            return assay_fail(err, ASSAY_EMISMATCH,
+                              "%s: none of the %zu input samples' names, but a "
+                              "folder '%s': name that one",
+                              path, c->n_samples, folders[side]);
+    }
+    return assay_fail(err, ASSAY_EMISMATCH,
+                      "%s: %zu samples, none with the name of one of the "
+                      "%zu input samples",
+                      path, e->n, c->n_samples);
+}
+
+static int take_samples(struct assay_case *c, enum assay_case_side side,
                         const char *path, struct entries *e, bool named,
                         const struct assay_model_note *note,
                         struct assay_err *err)
 {
+    struct assay_case_column *k = &c->columns[side];
+    bool pairs = false;
     int rc = take_by_name(c, k, path, e, err);
 
     /* Like the reference's: without a common name, in the same order. */
-    if (!rc && named && !k->n_have && e->n == c->n_samples) {
+    if (!rc && named && !k->n_have && e->n == c->n_samples)
+        rc = all_samples(e, path, &pairs, err);
+    if (pairs) {
         for (size_t s = 0; !rc && s < e->n; s++)
             rc = take(k, s, path, e->v[s].name, err);
         return rc;
@@ -233,14 +286,43 @@ static int take_samples(struct assay_case *c, struct assay_case_column *k,
         if (!e->v[i].used)
             tell(note, path, e->v[i].name, "no such sample: ignored");
     if (!rc && named && !k->n_have)
-        rc = assay_fail(err, ASSAY_EMISMATCH,
-                        "%s: %zu samples, none with the name of one of the "
-                        "%zu input samples",
-                        path, e->n, c->n_samples);
+        rc = no_samples(c, side, path, e, err);
     return rc;
 }
 
-static int take_folder(struct assay_case *c, struct assay_case_column *k,
+/* One npz, or one folder of texts: of the sample with its name, else of the
+ * first. */
+static int take_single(struct assay_case *c, enum assay_case_side side,
+                       const char *path, const struct assay_model_note *note,
+                       struct assay_err *err)
+{
+    char stem[256], text[160];
+    size_t end = strlen(path), start, n;
+
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (start = end; start > 0 && path[start - 1] != '/'; start--)
+        ;
+    n = end - start;
+    if (n > 4 && !strncmp(path + end - 4, ".npz", 4))
+        n -= 4;
+    for (size_t s = 0; s < c->n_samples; s++) {
+        sample_stem(c, s, stem, sizeof(stem));
+        if (strlen(stem) == n && !strncmp(stem, path + start, n))
+            return take(&c->columns[side], s, path, NULL, err);
+    }
+    if (c->n_samples > 1) {
+        sample_stem(c, 0, stem, sizeof(stem));
+        snprintf(text, sizeof(text),
+                 "one sample for %zu: counts for the first, '%.60s'; others "
+                 "go to folders of their names",
+                 c->n_samples, stem);
+        tell(note, path, NULL, text);
+    }
+    return take(&c->columns[side], 0, path, NULL, err);
+}
+
+static int take_folder(struct assay_case *c, enum assay_case_side side,
                        const char *path, bool named,
                        const struct assay_model_note *note,
                        struct assay_err *err)
@@ -259,17 +341,27 @@ static int take_folder(struct assay_case *c, struct assay_case_column *k,
                         "%s: '%s' beside samples, expected either samples or "
                         "the texts of one sample",
                         path, e.first);
-    else if (!rc && e.texts && c->n_samples != 1)
-        rc = assay_fail(err, ASSAY_EMISMATCH,
-                        "%s: the texts of one sample for %zu samples, expected "
-                        "a folder for each of them",
-                        path, c->n_samples);
     else if (!rc && e.texts)
-        rc = take(k, 0, path, NULL, err);
+        rc = take_single(c, side, path, note, err);
     else if (!rc)
-        rc = take_samples(c, k, path, &e, named, note, err);
+        rc = take_samples(c, side, path, &e, named, note, err);
     entries_close(&e);
     return rc;
+}
+
+/* sim.npz where sim/0000.npz is meant. */
+static void tell_of_file(const struct assay_case *c, enum assay_case_side side,
+                         const struct assay_model_note *note)
+{
+    char name[16], why[64];
+    char *path;
+
+    snprintf(name, sizeof(name), "%s.npz", folders[side]);
+    snprintf(why, sizeof(why), "not read, expected %s/0000.npz", folders[side]);
+    path = join(c->folder, name);
+    if (path && exists(path))
+        tell(note, path, NULL, why);
+    assay_free(path);
 }
 
 static int find_side(struct assay_case *c, enum assay_case_side side,
@@ -286,23 +378,26 @@ static int find_side(struct assay_case *c, enum assay_case_side side,
     path = given ? join("", given) : join(c->folder, folders[side]);
     if (!path)
         return no_memory(err, c->name);
-    if (!given && !is_folder(path))
+    if (!given && !exists(path)) {
+        tell_of_file(c, side, note);
         goto out;
+    }
+    if (!given && !is_folder(path)) {
+        rc = assay_fail(err, ASSAY_EFORMAT,
+                        "%s: expected a folder of samples, found none", path);
+        goto out;
+    }
     snprintf(name, sizeof(name), "%s/", folders[side]);
     k->from = join("", given ? given : name);
     k->paths = assay_calloc(c->n_samples ? c->n_samples : 1, sizeof(*k->paths));
     if (!k->from || !k->paths)
         rc = no_memory(err, c->name);
     else if (is_folder(path))
-        rc = take_folder(c, k, path, given != NULL, note, err);
+        rc = take_folder(c, side, path, given != NULL, note, err);
     else if (!is_file(path))
         rc = assay_fail(err, ASSAY_EIO, "%s: no such file or folder", path);
-    else if (c->n_samples != 1)
-        rc = assay_fail(err, ASSAY_EMISMATCH,
-                        "%s: one file for %zu samples, expected a folder", path,
-                        c->n_samples);
     else
-        rc = take(k, 0, path, NULL, err);
+        rc = take_single(c, side, path, note, err);
 out:
     assay_free(path);
     return rc;

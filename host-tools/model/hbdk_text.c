@@ -247,6 +247,11 @@ int assay_hbdk_text_parse(struct assay_hbdk_text *out, const char *data,
         if (rc < 0)
             return rc;
     }
+    if (r.line == 0)
+        return assay_fail(err, ASSAY_EFORMAT,
+                          "%s: expected a text of the simulator, found an "
+                          "empty file",
+                          file);
     if (t.rank == 0)
         return assay_fail(err, ASSAY_EFORMAT,
                           "%s: line %zu: expected a header line #valid_dim=, "

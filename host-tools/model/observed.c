@@ -253,6 +253,8 @@ static int take(struct loader *l, const struct assay_observed_match *m,
 static bool find(struct loader *l, const char *file, const char *name,
                  struct assay_observed_match *m)
 {
+    const struct assay_feature *f;
+
     assay_observed_find(m, l->slice, l->map, name);
     if (m->denied)
         tell(l, file, name,
@@ -260,9 +262,14 @@ static bool find(struct loader *l, const char *file, const char *name,
              "the hybrid model's is taken");
     if (m->n)
         return true;
-    tell(l, file, name,
-         "neither a tensor of the model nor the output of one of its layers: "
-         "ignored");
+    f = assay_feature_map_find(l->map, name);
+    if (f && f->why)
+        tell(l, file, name, f->why);
+    else
+        tell(
+            l, file, name,
+            "neither a tensor of the model nor the output of one of its layers: "
+            "ignored");
     return false;
 }
 

@@ -19,6 +19,7 @@
 struct assay_feature {
     char *name; /* owned */
     uint32_t tensor;
+    const char *why; /* it gives no tensor; NULL: it gives `tensor` */
 };
 struct assay_feature_map {
     struct assay_feature *v;
@@ -29,9 +30,9 @@ int assay_feature_map_open(struct assay_feature_map *out, const char *path,
                            const struct assay_model_note *note,
                            struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_feature_map_close(struct assay_feature_map *m); /* NULL safe */
-/* Index of the tensor, or -1. */
-int64_t assay_feature_map_find(const struct assay_feature_map *m,
-                               const char *feature);
+/* NULL: the hybrid model has no such feature. */
+const struct assay_feature *assay_feature_map_find(
+    const struct assay_feature_map *m, const char *feature);
 
 /* Which tensors one name gives. */
 #define ASSAY_MAX_MATCHES 3

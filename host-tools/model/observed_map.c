@@ -26,18 +26,6 @@ static bool strip(const char *name, const char *suffix, char *out, size_t cap)
     return true;
 }
 
-static void tell(const struct assay_model_note *note, const char *file,
-                 const char *feature, const char *why)
-{
-    char text[480];
-
-    if (!note || !note->note)
-        return;
-    snprintf(text, sizeof(text), "%.160s: output '%.100s': %.180s", file,
-             feature, why);
-    note->note(note->self, text);
-}
-
 /* The integer tensor of the dequantized tensor `name`. */
 static int64_t quantized(const struct assay_slice *s, const char *name)
 {
@@ -51,6 +39,9 @@ static int64_t quantized(const struct assay_slice *s, const char *name)
     return usable(s, t) ? t : -1;
 }
 
+static const char no_reader[] =
+    "in the hybrid model no HzDequantize reads it: ignored";
+
 static int64_t target(const struct assay_onnx_graph *g,
                       const struct assay_onnx_node *n,
                       const struct assay_slice *s, const char **why)
@@ -58,7 +49,7 @@ static int64_t target(const struct assay_onnx_graph *g,
     const char *out, *scale = "";
     char by_out[512], by_scale[512];
 
-    *why = "no HzDequantize reads it: not mapped";
+    *why = no_reader;
     if (n->n_out < 1 || n->out[0] == ASSAY_ONNX_NONE)
         return -1;
     out = g->values[n->out[0]].name;
@@ -68,14 +59,17 @@ static int64_t target(const struct assay_onnx_graph *g,
         scale = g->values[n->in[1]].name;
     if (strip(scale, "_HzCalibration_y_scale", by_scale, sizeof(by_scale)) &&
         strcmp(by_out, by_scale) != 0) {
-        *why = "its HzDequantize names two tensors: not mapped";
+        *why =
+            "in the hybrid model its HzDequantize names two tensors: ignored";
         return -1;
     }
-    *why = "the model has no tensor '..._quantized' for it: not mapped";
+    *why = "the model has no tensor '..._quantized' of what the hybrid model "
+           "names: ignored";
     return quantized(s, by_out);
 }
 
-static int add(struct assay_feature_map *m, const char *name, uint32_t tensor)
+static int add(struct assay_feature_map *m, const char *name, int64_t tensor,
+               const char *why)
 {
     struct assay_feature *p = assay_realloc(m->v, (m->n + 1) * sizeof(*p));
     size_t n = strlen(name) + 1;
@@ -87,18 +81,18 @@ static int add(struct assay_feature_map *m, const char *name, uint32_t tensor)
     if (!p[m->n].name)
         return ASSAY_EMEMORY;
     memcpy(p[m->n].name, name, n);
-    p[m->n++].tensor = tensor;
+    p[m->n].tensor = tensor < 0 ? 0 : (uint32_t)tensor;
+    p[m->n++].why = tensor < 0 ? why : NULL;
     return 0;
 }
 
 /* One output of the compiled part: the HzDequantize behind it names it. */
 static int map_output(struct assay_feature_map *m,
                       const struct assay_onnx_graph *g, uint32_t value,
-                      const struct assay_slice *s,
-                      const struct assay_model_note *note)
+                      const struct assay_slice *s)
 {
     const struct assay_onnx_value *v = &g->values[value];
-    const char *why = "no HzDequantize reads it: not mapped";
+    const char *why = no_reader;
     int64_t found = -1;
 
     for (uint32_t i = 0; i < v->n_readers; i++) {
@@ -112,17 +106,13 @@ static int map_output(struct assay_feature_map *m,
         t = target(g, n, s, &why);
         if (t < 0)
             continue;
-        if (found >= 0 && found != t) {
-            tell(note, g->file, v->name,
-                 "two HzDequantize name different tensors: not mapped");
-            return 0;
-        }
+        if (found >= 0 && found != t)
+            return add(m, v->name, -1,
+                       "in the hybrid model two HzDequantize name different "
+                       "tensors: ignored");
         found = t;
     }
-    if (found >= 0)
-        return add(m, v->name, (uint32_t)found);
-    tell(note, g->file, v->name, why);
-    return 0;
+    return add(m, v->name, found, why);
 }
 
 int assay_feature_map_open(struct assay_feature_map *out, const char *path,
@@ -150,7 +140,7 @@ int assay_feature_map_open(struct assay_feature_map *out, const char *path,
         nodes++;
         for (uint32_t k = 0; !rc && k < b->n_out; k++)
             if (b->out[k] != ASSAY_ONNX_NONE)
-                rc = map_output(&m, &g, b->out[k], slice, note);
+                rc = map_output(&m, &g, b->out[k], slice);
     }
     if (rc)
         rc = assay_fail(err, rc, "%s: out of memory", path);
@@ -177,13 +167,13 @@ void assay_feature_map_close(struct assay_feature_map *m)
     memset(m, 0, sizeof(*m));
 }
 
-int64_t assay_feature_map_find(const struct assay_feature_map *m,
-                               const char *feature)
+const struct assay_feature *assay_feature_map_find(
+    const struct assay_feature_map *m, const char *feature)
 {
     for (size_t i = 0; m && i < m->n; i++)
         if (!strcmp(m->v[i].name, feature))
-            return m->v[i].tensor;
-    return -1;
+            return &m->v[i];
+    return NULL;
 }
 
 static void add_match(struct assay_observed_match *m, uint32_t tensor,
@@ -232,7 +222,8 @@ void assay_observed_find(struct assay_observed_match *out,
                          const struct assay_feature_map *map, const char *name)
 {
     int64_t exact = assay_slice_find_tensor(slice, name);
-    int64_t mapped = assay_feature_map_find(map, name), other = -1;
+    const struct assay_feature *f = assay_feature_map_find(map, name);
+    int64_t mapped = f && !f->why ? (int64_t)f->tensor : -1, other = -1;
     const char *mark = strstr(name, "_nhwc2nchw_");
     char node[512];
 

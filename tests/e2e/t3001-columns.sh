@@ -237,6 +237,29 @@ assert (c["name"], c["column"]) == ("conv2", "cpu"), r["culprits"]
 assert sim("conv2")["status"] == "inherited"
 assert sim("conv2")["reason"] == "equals the engine, not the reference"'
 
+# Only what is behind the culprit was selected; the culprit alone stops it.
+column sim wrong
+judge 0 "a selection behind the culprit" --layers dw3
+expect_out '^all that was selected is equal given its own inputs; what feeds it and was not selected is not$' \
+    "does not claim a match of all"
+expect_out '^match   not examined: bpu   ' "nor that anything is proved"
+judge 1 "--fail-fast" -x
+expect_out '^ 1 samples · 21 layers' "counts the samples that it ran"
+expect_out '^stopped at the first culprit \(--fail-fast\), in sample 1 of 4$' \
+    "and says so"
+
+# The column's own input is another one, and nothing else was observed.
+rm -rf "$work/case/sim"
+cp -r "$work/case/inputs" "$work/case/sim"
+judge 0 "the given input, observed"
+for n in 0000 0001 0002 0003; do
+    cp "$work/case/inputs/0003.npz" "$work/case/sim/$n.npz"
+done
+judge 1 "an input that is not the one given"
+expect_out '^input: first culprit .*own input \(column sim\)' "is a finding"
+expect_out '^not examined: bpu' "sim was examined"
+report "the verdict" 'assert r["verdict"] == "input", r["verdict"]'
+
 # Evidence.
 column sim right
 judge 0 "--require sim" --require sim

@@ -66,7 +66,14 @@ if [ -f "$horizon/model.onnx" ]; then
     assay_run "$work/h"
     expect_rc 1 "with hybrid.onnx in the case"
     expect_out ' sim: 2 observed: 1 diverged, 1 inherited; ' "its names are read"
-    expect_err "note: .*output 'nobody': the model has no tensor" \
+    expect "what it maps to nothing, and nothing has, is not told" \
+        test -z "$(grep note: "$work/err")"
+    tool texts "$horizon/sim/0000.npz" "$work/h/sim/0000" \
+        same_s2_relu.y_quantized=odd_nhwc2nchw_transposed_output0:0312 \
+        pw.y_quantized=tail_nhwc2nchw_transposed_output1:0312 \
+        pw.y_quantized=nobody
+    assay_run "$work/h"
+    expect_err "note: .*'nobody': the model has no tensor" \
         "what it maps to nothing is told"
     mv "$work/h/hybrid.onnx" "$work/other.onnx"
     assay_run "$work/h" --hybrid "$work/other.onnx"
@@ -193,12 +200,40 @@ cp "$digits/model.onnx" "$one/model.onnx"
 assay_run "$digits" --sim "$work/nowhere"
 expect_refused 2 "nowhere: no such file or folder" "--sim of nothing"
 assay_run "$digits" --sim "$digits/golden/0000.npz"
-expect_refused 2 "one file for 4 samples, expected a folder" \
-    "one npz for four samples"
+expect_rc 0 "one npz for four samples"
+expect_out 'sim .*golden/0000.npz \(1 of 4 samples\)' "is its own sample's"
+assay_run "$digits" --sim "$digits/golden/0000.npz" --require sim
+expect_rc 5 "and no evidence for the others"
 texts "conv2.$q=conv2.$q"
 assay_run "$digits" --bpu "$one/sim/0000"
-expect_refused 2 "the texts of one sample for 4 samples" \
-    "the texts of one sample for four"
+expect_rc 0 "the texts of one sample for four"
+expect_out 'bpu .*sim/0000 \(1 of 4 samples\)' "are the sample of that name"
+mv "$one/sim/0000" "$one/any"
+assay_run "$digits" --bpu "$one/any/"
+expect_rc 0 "texts in a folder of another name"
+expect_err "note: .*any/: one sample for 4: counts for the first, '0000'" \
+    "are the first sample's"
+assay_run "$digits" --sim "$one"
+expect_refused 2 "but a folder 'sim': name that one" "--sim of the folder around"
+mkdir -p "$work/four/"{a,b,c,d}
+assay_run "$digits" --sim "$work/four"
+expect_refused 2 "none with the name of one of the 4 input samples" \
+    "folders without texts are no samples"
+tool texts "$digits/golden/0000.npz" "$one/nobody" "conv2.$q=nobody"
+assay_run "$digits" --sim "$one/nobody"
+expect_rc 5 "--sim that shows nothing is missing evidence"
+expect_out 'column sim observed nothing' "and told"
+rm -r "$one/sim"
+touch "$one/sim"
+assay_run "$one"
+expect_refused 2 "sim: expected a folder of samples" "a file called sim"
+rm "$one/sim"
+ln -s nowhere "$one/sim"
+assay_run "$one"
+expect_refused 2 "sim: expected a folder of samples" "a link to nothing"
+mv "$one/sim" "$one/sim.npz"
+assay_run "$one"
+expect_err "note: .*sim.npz: not read, expected sim/0000.npz" "sim.npz is told"
 assay_run "$digits" --sim "$digits/golden" --hybrid "$work/nowhere"
 expect_refused 2 "nowhere: no such file" "--hybrid of nothing"
 assay_run "$digits" --sim "$digits/golden" --hybrid "$digits/model.onnx"

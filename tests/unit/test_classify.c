@@ -149,6 +149,8 @@ static void the_worse_sample_wins(void **state)
                                               false};
     const struct assay_judgement unseen = {
         ASSAY_ROW_NOT_OBSERVED, ASSAY_WHY_NO_REFERENCE, false, false};
+    const struct assay_judgement reader = {ASSAY_ROW_NOT_OBSERVED, 0, true,
+                                           false};
     struct assay_judgement j = {ASSAY_ROW_NOT_OBSERVED, 0, false, false};
 
     (void)state;
@@ -162,6 +164,11 @@ static void the_worse_sample_wins(void **state)
     assay_judgement_merge(&j, &bad);
     assay_judgement_merge(&j, &inherited);
     assert_int_equal(j.status, ASSAY_ROW_DIVERGED);
+    assert_true(j.culprit);
+    /* A layer that reads another input, and was not observed itself. */
+    j = unseen;
+    assay_judgement_merge(&j, &reader);
+    assert_int_equal(j.status, ASSAY_ROW_NOT_OBSERVED);
     assert_true(j.culprit);
 }
 

@@ -346,6 +346,15 @@ static void rings_merge(void **state)
     assay_diff_merge(&all, &d);
     assert_int_equal(assay_diff_edges(&t, &all, &width),
                      ASSAY_EDGE_BOTTOM | ASSAY_EDGE_RIGHT);
+    /* One place, twice: no edge. */
+    memset(&all, 0, sizeof(all));
+    memset(got, 0, sizeof(got));
+    got[3] = 1;
+    assay_diff_tensor(&t, ref, got, &strict, &d);
+    assay_diff_merge(&all, &d);
+    assay_diff_merge(&all, &d);
+    assert_int_equal(all.mismatch, 2);
+    assert_int_equal(assay_diff_edges(&t, &all, &width), 0);
     strcpy(t.axes, ""); /* nobody says which axis is which */
     assert_int_equal(assay_diff_edges(&t, &all, &width), 0);
 }

@@ -375,11 +375,16 @@ static void hybrid(void **state)
     assert_non_null(c.hybrid);
     assert_int_equal(
         assay_feature_map_open(&map, c.hybrid, slice, &noter, &err), 0);
-    assert_int_equal(map.n, 2);
-    assert_int_equal(assay_feature_map_find(&map, pairs[0][0]), CONV);
-    assert_int_equal(assay_feature_map_find(&map, "f2"), -1);
-    assert_non_null(strstr(notes, "output 'f2': the model has no tensor"));
-    assert_non_null(strstr(notes, "output 'f3': its HzDequantize names two"));
+    assert_int_equal(map.n, 4);
+    assert_int_equal(assay_feature_map_find(&map, pairs[0][0])->tensor, CONV);
+    assert_null(assay_feature_map_find(&map, pairs[0][0])->why);
+    assert_non_null(assay_feature_map_find(&map, "f2")->why);
+    assert_null(assay_feature_map_find(&map, "nobody"));
+    assert_string_equal(notes, ""); /* nothing has these names yet */
+    assert_non_null(strstr(assay_feature_map_find(&map, "f3")->why,
+                           "its HzDequantize names two tensors"));
+    assay_observed_find(&m, slice, &map, "f3");
+    assert_int_equal(m.n, 0);
     assay_observed_find(&m, slice, &map, pairs[0][0]);
     assert_int_equal(m.n, 1);
     assert_int_equal(m.v[0].tensor, CONV);
@@ -454,9 +459,24 @@ static void sources(void **state)
     assert_string_equal(sentence(), "sim: 1 samples, none with the name of one "
                                     "of the 2 input samples");
     assay_case_columns_close(&c);
-    assert_int_equal(find(at("sim/0007.npz")), ASSAY_EMISMATCH);
-    assert_string_equal(sentence(), "sim/0007.npz: one file for 2 samples, "
-                                    "expected a folder");
+    /* One file: the sample of its name, else the first, and that is told. */
+    assert_int_equal(find(at("sim/0007.npz")), 0);
+    assert_int_equal(c.columns[ASSAY_CASE_SIM].n_have, 1);
+    assert_non_null(c.columns[ASSAY_CASE_SIM].paths[0]);
+    assert_non_null(strstr(notes, "sim/0007.npz: one sample for 2: counts for "
+                                  "the first, 'a'"));
+    assay_case_columns_close(&c);
+    array("b.npz", "relu.y_quantized", ASSAY_S16, 4, dims, counted);
+    assert_int_equal(find(at("b.npz")), 0);
+    assert_null(c.columns[ASSAY_CASE_SIM].paths[0]);
+    assert_non_null(c.columns[ASSAY_CASE_SIM].paths[1]);
+    assay_case_columns_close(&c);
+    /* Two folders without a text are no samples, whatever their number. */
+    mkdir(at("two"), 0700);
+    mkdir(at("two/inputs"), 0700);
+    mkdir(at("two/sim"), 0700);
+    assert_int_equal(find(at("two")), ASSAY_EMISMATCH);
+    assert_non_null(strstr(sentence(), "but a folder 'sim': name that one"));
     assay_case_columns_close(&c);
     assert_int_equal(find(at("nowhere")), ASSAY_EIO);
     assay_case_columns_close(&c);
