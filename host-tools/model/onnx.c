@@ -220,24 +220,10 @@ static int import_nodes(struct assay_onnx_import *im)
     return rc;
 }
 
-static enum assay_dtype input_dtype(int32_t type)
-{
-    switch (type) {
-    case 1: return ASSAY_F32;
-    case 2: return ASSAY_U8;
-    case 3: return ASSAY_S8;
-    case 4: return ASSAY_U16;
-    case 5: return ASSAY_S16;
-    case 6: return ASSAY_S32;
-    case 7: return ASSAY_S64;
-    }
-    return 0;
-}
-
 static int import_input(struct assay_onnx_import *im, uint32_t value)
 {
     const struct assay_onnx_value *v = &im->g->values[value];
-    enum assay_dtype dtype = input_dtype(v->info_type);
+    enum assay_dtype dtype = assay_onnx_dtype(v->info_type);
     uint32_t index;
 
     if (!v->has_info)
@@ -246,9 +232,10 @@ static int import_input(struct assay_onnx_import *im, uint32_t value)
                           v->name);
     if (!dtype)
         return assay_fail(im->err, ASSAY_EUNSUPPORTED,
-                          "%s: graph input '%s' has type %d, expected float32 "
-                          "or an integer of 8 to 64 bits",
-                          im->g->file, v->name, v->info_type);
+                          "%s: graph input '%s' is %s, expected float32 or an "
+                          "integer of 8 to 64 bits",
+                          im->g->file, v->name,
+                          assay_onnx_type_name(v->info_type));
     im->out_rank = v->info_rank;
     for (uint32_t i = 0; i < v->info_rank; i++) {
         int64_t d = v->info_dims[i];

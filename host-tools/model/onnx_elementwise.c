@@ -197,11 +197,10 @@ static int find_side(struct assay_onnx_import *im,
         s->rank = s->k->rank;
         memcpy(s->dims, s->k->dims, sizeof(s->dims));
         if (!s->k->dtype || !s->k->count)
-            return assay_onnx_skip(im,
-                                   "operand '%.100s' has type %d and %zu "
-                                   "elements",
-                                   im->g->values[o->value].name,
-                                   s->k->onnx_type, s->k->count);
+            return assay_onnx_skip(
+                im, "operand '%.100s' is %s with %zu elements",
+                im->g->values[o->value].name,
+                assay_onnx_type_name(s->k->onnx_type), s->k->count);
         return 0;
     }
     rc = assay_onnx_activation(im, o, &s->tensor);

@@ -105,6 +105,49 @@ const struct assay_onnx_attr *assay_onnx_attr(const struct assay_onnx_node *n,
     return NULL;
 }
 
+enum assay_dtype assay_onnx_dtype(int32_t type)
+{
+    switch (type) {
+    case 1: return ASSAY_F32;
+    case 2:
+    case 9: return ASSAY_U8;
+    case 3: return ASSAY_S8;
+    case 4: return ASSAY_U16;
+    case 5: return ASSAY_S16;
+    case 6: return ASSAY_S32;
+    case 7: return ASSAY_S64;
+    }
+    return 0;
+}
+
+const char *assay_onnx_type_name(int32_t type)
+{
+    static const char *const names[] = {
+        "no type", "float32", "uint8",     "int8",       "uint16",   "int16",
+        "int32",   "int64",   "string",    "bool",       "float16",  "float64",
+        "uint32",  "uint64",  "complex64", "complex128", "bfloat16",
+    };
+
+    return type >= 0 && type < (int32_t)(sizeof(names) / sizeof(names[0]))
+               ? names[type]
+               : "a type that is not known";
+}
+
+const char *assay_onnx_attr_type_name(int32_t type)
+{
+    static const char *const names[] = {
+        "no type",           "a float",
+        "an integer",        "a string",
+        "a tensor",          "a graph",
+        "a list of floats",  "a list of integers",
+        "a list of strings",
+    };
+
+    return type >= 0 && type < (int32_t)(sizeof(names) / sizeof(names[0]))
+               ? names[type]
+               : "a type that is not known";
+}
+
 static int attr_fail(const struct assay_onnx_graph *g,
                      const struct assay_onnx_node *n, const char *name,
                      const char *expected, int32_t found, struct assay_err *err)
@@ -112,9 +155,9 @@ static int attr_fail(const struct assay_onnx_graph *g,
     char text[160];
 
     return assay_fail(err, ASSAY_EFORMAT,
-                      "%s: %s: attribute '%s': expected %s, found type %d",
-                      g->file, assay_onnx_node_text(n, text, sizeof(text)),
-                      name, expected, found);
+                      "%s: %s: attribute '%s': expected %s, found %s", g->file,
+                      assay_onnx_node_text(n, text, sizeof(text)), name,
+                      expected, assay_onnx_attr_type_name(found));
 }
 
 int assay_onnx_attr_int(const struct assay_onnx_graph *g,

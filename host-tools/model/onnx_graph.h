@@ -116,6 +116,11 @@ int assay_onnx_attr_ints(const struct assay_onnx_graph *g,
 /* The k-th element of a constant as a number. */
 double assay_onnx_const_number(const struct assay_onnx_const *k, size_t i);
 int64_t assay_onnx_const_int(const struct assay_onnx_const *k, size_t i);
+/* Numbers of the schema: the engine's type or 0 (bool counts as uint8), and
+ * what messages call them. */
+enum assay_dtype assay_onnx_dtype(int32_t type);
+const char *assay_onnx_type_name(int32_t type);
+const char *assay_onnx_attr_type_name(int32_t type);
 /* "node 12 (Conv 'conv1')", for messages; in a static thread's buffer of the
  * caller. */
 const char *assay_onnx_node_text(const struct assay_onnx_node *n, char *buf,

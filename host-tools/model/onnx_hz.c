@@ -6,10 +6,8 @@
 #include <string.h>
 
 /*
- * attrs: all that may stand there. Of those that no emitter reads, these were
- * seen to have no effect: weight_thresholds and input_scales (where the
- * integers came from), lut_type (the table's name), input_type (the colours'
- * name: the conversion is in the weights), use_bias (the inputs say it).
+ * attrs: all that may stand there; those that no emitter reads are named in
+ * onnx_hz_attr.c.
  */
 static const struct entry {
     const char *domain, *op;
@@ -143,6 +141,17 @@ bool assay_onnx_is_horizon(const struct assay_onnx_import *im,
     return find(im, n) != NULL;
 }
 
+static int bad_inputs(struct assay_onnx_import *im,
+                      const struct assay_onnx_node *n, const struct entry *e)
+{
+    char most[24] = "";
+
+    if (e->max_in > e->min_in)
+        snprintf(most, sizeof(most), " to %u", e->max_in);
+    return assay_onnx_fail(im, n, ASSAY_EFORMAT, "%u inputs, expected %u%s",
+                           n->n_in, e->min_in, most);
+}
+
 int assay_onnx_emit_horizon(struct assay_onnx_import *im,
                             struct assay_onnx_operation *op)
 {
@@ -151,9 +160,7 @@ int assay_onnx_emit_horizon(struct assay_onnx_import *im,
     int rc;
 
     if (n->n_in < e->min_in || n->n_in > e->max_in)
-        return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                               "%u inputs, expected %u to %u", n->n_in,
-                               e->min_in, e->max_in);
+        return bad_inputs(im, n, e);
     if (strcmp(n->op, "Split") && n->n_out != 1)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT, "%u outputs, expected 1",
                                n->n_out);
@@ -250,39 +257,27 @@ int assay_hz_const(struct assay_onnx_import *im,
                                "constant",
                                what, name, n->op);
     if (k->dtype != dtype)
-        return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                               "%s '%.100s' is of type %d, expected %s", what,
-                               name, k->onnx_type, assay_dtype_name(dtype));
+        return assay_onnx_fail(
+            im, n, ASSAY_EFORMAT, "%s '%.100s' is %s, expected %s", what, name,
+            assay_onnx_type_name(k->onnx_type), assay_dtype_name(dtype));
     if (count && k->count != count)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                               "%s '%.100s': expected %zu elements, found %zu",
-                               what, name, count, k->count);
+                               "%s '%.100s': expected %zu element%s, found "
+                               "%zu",
+                               what, name, count, count == 1 ? "" : "s",
+                               k->count);
     *out = k;
     return 0;
 }
 
 /* ---- outputs ------------------------------------------------------------ */
 
-static enum assay_dtype info_dtype(const struct assay_onnx_value *v)
-{
-    if (!v->has_info)
-        return 0;
-    switch (v->info_type) {
-    case 1: return ASSAY_F32;
-    case 3: return ASSAY_S8;
-    case 5: return ASSAY_S16;
-    case 6: return ASSAY_S32;
-    case 7: return ASSAY_S64;
-    }
-    return 0;
-}
-
 int assay_hz_out_dtype(struct assay_onnx_import *im,
                        const struct assay_onnx_node *n, uint32_t i,
                        unsigned mask, enum assay_dtype *dtype)
 {
     const struct assay_onnx_value *v = &im->g->values[n->out[i]];
-    int64_t bits = 0, found;
+    int64_t bits, found;
     int rc;
 
     if (!v->has_info)
@@ -290,15 +285,15 @@ int assay_hz_out_dtype(struct assay_onnx_import *im,
                                "output '%.100s' has no type in the file: "
                                "its width is not known",
                                v->name);
-    *dtype = info_dtype(v);
+    *dtype = assay_onnx_dtype(v->info_type);
     if (!*dtype)
-        return assay_onnx_skip(im, "output '%.100s' of '%s' has type %d",
-                               v->name, n->op, v->info_type);
+        return assay_onnx_skip(im, "output '%.100s' of '%s' is %s", v->name,
+                               n->op, assay_onnx_type_name(v->info_type));
     rc = check_dtype(im, n, v->name, "output", mask, *dtype);
-    if (!rc)
-        rc = assay_hz_int(im, n, "output_bit", 0, 64, &bits, &bits);
     found = (int64_t)assay_dtype_bytes(*dtype) * 8;
-    if (!rc && bits && bits != found)
+    if (!rc)
+        rc = assay_hz_int(im, n, "output_bit", 1, 64, &found, &bits);
+    if (!rc && bits != found)
         rc =
             assay_onnx_fail(im, n, ASSAY_EFORMAT,
                             "attribute 'output_bit': %lld, but output "

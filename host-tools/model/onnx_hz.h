@@ -142,6 +142,25 @@ int assay_hz_scaling(struct assay_onnx_import *im,
                      const char *scale, const char *second, int64_t channels,
                      struct assay_hz_scaling *out) ASSAY_MUST_CHECK;
 
+/* ---- onnx_hz_shape.c ---------------------------------------------------- */
+
+/* A layer whose output has the shape and the labels of its first input. */
+int assay_hz_like(struct assay_onnx_import *im, const struct assay_onnx_node *n,
+                  enum assay_op op, uint32_t n_in, const uint32_t *in,
+                  unsigned mask, const char *arith, struct assay_layer **l)
+    ASSAY_MUST_CHECK;
+/* What two tensors give when broadcast; the last `tail` dims are not set. */
+int assay_hz_broadcast(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, const uint32_t *in,
+                       uint32_t tail, uint32_t *rank, int64_t *dims)
+    ASSAY_MUST_CHECK;
+/* A BINARY layer of two tensors, into the node's output or, where `between` is
+ * a dtype, into a tensor of that type. axes: the output's, "": the operands'. */
+int assay_hz_pair(struct assay_onnx_import *im, const struct assay_onnx_node *n,
+                  const uint32_t *operands, enum assay_dtype between,
+                  unsigned mask, const char *axes, enum assay_combine combine,
+                  struct assay_layer **l) ASSAY_MUST_CHECK;
+
 /* ---- onnx_hz_index.c ---------------------------------------------------- */
 
 /* Elements of an axis by their indices: a GATHER layer from *x, which becomes

@@ -16,8 +16,8 @@ static int bad_type(struct assay_onnx_import *im,
                     const char *expected, int32_t found)
 {
     return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                           "attribute '%s': expected %s, found type %d", name,
-                           expected, found);
+                           "attribute '%s': expected %s, found %s", name,
+                           expected, assay_onnx_attr_type_name(found));
 }
 
 static int check_range(struct assay_onnx_import *im,
@@ -188,14 +188,45 @@ int assay_hz_rounding(struct assay_onnx_import *im,
                          &which);
 }
 
+/*
+ * Attributes that no emitter reads since they have no effect: where the
+ * integers came from, the table's name, the colours' name (the conversion is in
+ * the weights). They still have to be what they are called.
+ */
+static int check_remark(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n,
+                        const struct assay_onnx_attr *a)
+{
+    static const struct {
+        const char *name;
+        int32_t type;
+    } remarks[] = {
+        {"weight_thresholds", ASSAY_ONNX_FLOATS},
+        {"input_scales", ASSAY_ONNX_FLOATS},
+        {"lut_type", ASSAY_ONNX_STRING},
+        {"input_type", ASSAY_ONNX_STRING},
+    };
+
+    for (size_t i = 0; i < sizeof(remarks) / sizeof(remarks[0]); i++)
+        if (!strcmp(a->name, remarks[i].name) && a->type != remarks[i].type)
+            return bad_type(im, n, a->name,
+                            assay_onnx_attr_type_name(remarks[i].type),
+                            a->type);
+    return 0;
+}
+
 int assay_hz_attrs(struct assay_onnx_import *im,
                    const struct assay_onnx_node *n, const char *words)
 {
-    for (uint32_t i = 0; i < n->n_attrs; i++)
+    int rc = 0;
+
+    for (uint32_t i = 0; !rc && i < n->n_attrs; i++) {
         if (find_word(words, n->attrs[i].name) < 0)
             return assay_onnx_skip(im, "attribute '%.80s' of '%s' is not known",
                                    n->attrs[i].name, n->op);
-    return 0;
+        rc = check_remark(im, n, &n->attrs[i]);
+    }
+    return rc;
 }
 
 int assay_hz_ints(struct assay_onnx_import *im, const struct assay_onnx_node *n,
@@ -232,9 +263,9 @@ int assay_hz_ints(struct assay_onnx_import *im, const struct assay_onnx_node *n,
         k->count > ASSAY_MAX_RANK)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "input '%.100s' (%s): expected at most %d "
-                               "integers, found type %d with %zu",
+                               "integers, found %zu of %s",
                                im->g->values[v].name, name, ASSAY_MAX_RANK,
-                               k->onnx_type, k->count);
+                               k->count, assay_onnx_type_name(k->onnx_type));
     *count = (uint32_t)k->count;
     for (size_t i = 0; i < k->count; i++)
         out[i] = assay_onnx_const_int(k, i);

@@ -49,16 +49,35 @@ static int fold_bias(struct assay_onnx_import *im,
     return rc;
 }
 
+/* The inputs say it; 'use_bias' repeats it. */
+static int check_use_bias(struct assay_onnx_import *im,
+                          const struct assay_onnx_node *n, bool given)
+{
+    int64_t same = given, use;
+    int rc = assay_hz_int(im, n, "use_bias", 0, 1, &same, &use);
+
+    if (!rc && use != same)
+        rc = assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                             "attribute 'use_bias': %lld, but the bias is %s",
+                             (long long)use, given ? "there" : "missing");
+    return rc;
+}
+
 static int conv_bias(struct assay_onnx_import *im,
                      const struct assay_onnx_node *n, struct conv *c)
 {
     const struct assay_onnx_const *bias, *by;
     struct assay_hz_list shift = {.n = (uint32_t)c->oc};
+    bool given = assay_onnx_input(n, 2) != ASSAY_ONNX_NONE;
     int64_t *v;
-    int rc;
+    int rc = check_use_bias(im, n, given);
 
-    if (assay_onnx_input(n, 2) == ASSAY_ONNX_NONE)
-        return 0;
+    if (!rc && !given && assay_onnx_input(n, 3) != ASSAY_ONNX_NONE)
+        rc = assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                             "b_scale '%.100s' without a bias",
+                             im->g->values[n->in[3]].name);
+    if (rc || !given)
+        return rc;
     rc = assay_hz_const(im, n, 2, "bias", ASSAY_S32, (size_t)c->oc, &bias);
     if (!rc)
         rc = assay_hz_const(im, n, 3, "b_scale", ASSAY_S8, 0, &by);
@@ -270,9 +289,14 @@ static int weight_scales(struct assay_onnx_import *im,
     int32_t *zero;
     float *scale;
 
-    if (!a || a->type != ASSAY_ONNX_FLOATS ||
-        im->s->tensors[c->x].dtype != ASSAY_S8 ||
-        (a->n != 1 && (int64_t)a->n != c->oc))
+    if (!a)
+        return 0;
+    if (a->n != 1 && (int64_t)a->n != c->oc)
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT,
+                               "attribute 'weight_thresholds': expected 1 or "
+                               "%lld numbers, found %zu",
+                               (long long)c->oc, a->n);
+    if (im->s->tensors[c->x].dtype != ASSAY_S8)
         return 0;
     for (size_t i = 0; i < a->n; i++)
         if (!isfinite(a->floats[i]) || a->floats[i] / 127 <= 0)
@@ -412,10 +436,11 @@ static int transpose_bias(struct assay_onnx_import *im,
 {
     const struct assay_onnx_const *bias;
     struct assay_hz_list shift;
-    int rc;
+    bool given = assay_onnx_input(n, 2) != ASSAY_ONNX_NONE;
+    int rc = check_use_bias(im, n, given);
 
-    if (assay_onnx_input(n, 2) == ASSAY_ONNX_NONE)
-        return 0;
+    if (rc || !given)
+        return rc;
     rc = assay_hz_const(im, n, 2, "bias", ASSAY_S32, (size_t)c->oc, &bias);
     if (!rc)
         rc = assay_hz_list(im, n, "b_left_shift", c->oc, 0, 31, NULL, &shift);
@@ -459,11 +484,13 @@ int assay_hz_conv_transpose(struct assay_onnx_import *im,
 
 /* Rows and columns of the last two dimensions; those before broadcast. */
 static int matmul_dims(struct assay_onnx_import *im,
-                       const struct assay_onnx_node *n,
-                       const struct assay_tensor *a,
-                       const struct assay_tensor *b, uint32_t *rank,
-                       int64_t *dims)
+                       const struct assay_onnx_node *n, const uint32_t *in,
+                       uint32_t *rank, int64_t *dims)
 {
+    const struct assay_tensor *a = &im->s->tensors[in[0]];
+    const struct assay_tensor *b = &im->s->tensors[in[1]];
+    int rc;
+
     if (a->rank < 2 || b->rank < 2 ||
         a->dims[a->rank - 1] != b->dims[b->rank - 2])
         return assay_onnx_fail(
@@ -472,17 +499,9 @@ static int matmul_dims(struct assay_onnx_import *im,
             "against %lld rows",
             a->rank, b->rank, a->rank ? (long long)a->dims[a->rank - 1] : 0,
             b->rank > 1 ? (long long)b->dims[b->rank - 2] : 0);
-    *rank = a->rank > b->rank ? a->rank : b->rank;
-    for (uint32_t i = 0; i + 2 < *rank; i++) {
-        int64_t da = i + a->rank < *rank ? 1 : a->dims[i + a->rank - *rank];
-        int64_t db = i + b->rank < *rank ? 1 : b->dims[i + b->rank - *rank];
-
-        if (da != db && da != 1 && db != 1)
-            return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                                   "operands of %lld and %lld in dimension %u",
-                                   (long long)da, (long long)db, i);
-        dims[i] = da == 1 ? db : da;
-    }
+    rc = assay_hz_broadcast(im, n, in, 2, rank, dims);
+    if (rc)
+        return rc;
     dims[*rank - 2] = a->dims[a->rank - 2];
     dims[*rank - 1] = b->dims[b->rank - 1];
     return 0;
@@ -518,8 +537,7 @@ int assay_hz_matmul(struct assay_onnx_import *im,
     if (!rc)
         rc = assay_hz_input(im, n, 1, "operand b", ASSAY_HZ_S8, &in[1]);
     if (!rc)
-        rc = matmul_dims(im, n, &im->s->tensors[in[0]], &im->s->tensors[in[1]],
-                         &rank, dims);
+        rc = matmul_dims(im, n, in, &rank, dims);
     if (!rc)
         rc = assay_hz_out_dtype(im, n, 0, ASSAY_HZ_INTS, &dtype);
     if (rc)

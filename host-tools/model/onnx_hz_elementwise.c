@@ -6,25 +6,6 @@
 
 #include "host-tools/model/onnx_hz.h"
 
-/* The output has x's shape and labels; its program is written by the caller. */
-static int unary(struct assay_onnx_import *im, const struct assay_onnx_node *n,
-                 uint32_t x, unsigned mask, const char *arith,
-                 struct assay_layer **l)
-{
-    const struct assay_tensor *t = &im->s->tensors[x];
-    int64_t dims[ASSAY_MAX_RANK];
-    uint32_t y;
-    int rc;
-
-    memcpy(dims, t->dims, sizeof(dims));
-    rc = assay_hz_output(im, n, 0, mask, t->rank, dims, t->axes, &y);
-    if (!rc)
-        rc = assay_onnx_new_layer(im, n, ASSAY_OP_UNARY, 1, &x, y, l);
-    if (!rc)
-        (*l)->arith = arith;
-    return rc;
-}
-
 /* The scale of a border: finite and above 0. */
 static int scale_of(struct assay_onnx_import *im,
                     const struct assay_onnx_node *n, size_t count,
@@ -35,6 +16,9 @@ static int scale_of(struct assay_onnx_import *im,
 
     if (rc)
         return rc;
+    if (!k->count)
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT, "scale '%.100s' is empty",
+                               im->g->values[n->in[1]].name);
     for (size_t i = 0; i < k->count; i++) {
         float v = ((const float *)k->data)[i];
 
@@ -64,7 +48,8 @@ int assay_hz_quantize(struct assay_onnx_import *im,
     if (!rc)
         rc = scale_of(im, n, 1, &scale);
     if (!rc)
-        rc = unary(im, n, x, ASSAY_HZ_S8_16, "hz_quantize", &l);
+        rc = assay_hz_like(im, n, ASSAY_OP_UNARY, 1, &x, ASSAY_HZ_S8_16,
+                           "hz_quantize", &l);
     if (rc)
         return rc;
     dtype = im->s->tensors[l->output].dtype;
@@ -143,7 +128,8 @@ int assay_hz_dequantize(struct assay_onnx_import *im,
         if (axis != (int64_t)t->rank - 1)
             return dequantize_along(im, n, x, axis, scale);
     }
-    rc = unary(im, n, x, ASSAY_HZ_F32, "hz_dequantize", &l);
+    rc = assay_hz_like(im, n, ASSAY_OP_UNARY, 1, &x, ASSAY_HZ_F32,
+                       "hz_dequantize", &l);
     if (rc)
         return rc;
     assay_hz_begin(&b, im);
@@ -211,7 +197,8 @@ int assay_hz_requantize(struct assay_onnx_import *im,
                                  n->op, (long long)axis);
     }
     if (!rc)
-        rc = unary(im, n, x, ASSAY_HZ_S8_16, "hz_requantize", &l);
+        rc = assay_hz_like(im, n, ASSAY_OP_UNARY, 1, &x, ASSAY_HZ_S8_16,
+                           "hz_requantize", &l);
     if (rc)
         return rc;
     dtype = im->s->tensors[l->output].dtype;
@@ -228,72 +215,11 @@ int assay_hz_requantize(struct assay_onnx_import *im,
 
 /* ---- two operands ------------------------------------------------------- */
 
-static int broadcast(struct assay_onnx_import *im,
-                     const struct assay_onnx_node *n,
-                     const struct assay_tensor *a, const struct assay_tensor *b,
-                     uint32_t *rank, int64_t *dims)
-{
-    *rank = a->rank > b->rank ? a->rank : b->rank;
-    for (uint32_t i = 0; i < *rank; i++) {
-        int64_t da = i + a->rank < *rank ? 1 : a->dims[i + a->rank - *rank];
-        int64_t db = i + b->rank < *rank ? 1 : b->dims[i + b->rank - *rank];
-
-        if (da != db && da != 1 && db != 1)
-            return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                                   "operands of %lld and %lld in dimension %u",
-                                   (long long)da, (long long)db, i);
-        dims[i] = da == 1 ? db : da;
-    }
-    return 0;
-}
-
-/* Leading ones: of a constant in place, of an activation by a helper. */
-static int same_rank(struct assay_onnx_import *im,
-                     const struct assay_onnx_node *n, uint32_t rank,
-                     uint32_t *index)
-{
-    struct assay_tensor *t = &im->s->tensors[*index];
-    uint32_t lead = rank - t->rank;
-
-    if (t->role != ASSAY_ROLE_CONSTANT)
-        return assay_onnx_expand(im, n, rank, index);
-    for (uint32_t i = rank; i-- > 0;) {
-        t->dims[i] = i < lead ? 1 : t->dims[i - lead];
-        t->perm[i] = (uint8_t)i;
-    }
-    t->rank = rank;
-    return 0;
-}
-
-/* Both operands, broadcast; out has its rank and dims in out. */
-static int two_operands(struct assay_onnx_import *im,
-                        const struct assay_onnx_node *n, uint32_t *in,
-                        uint32_t *rank, int64_t *dims, const char **axes)
-{
-    int rc = broadcast(im, n, &im->s->tensors[in[0]], &im->s->tensors[in[1]],
-                       rank, dims);
-
-    if (!rc)
-        rc = assay_onnx_out(im, n, *rank, dims);
-    if (!rc)
-        rc = same_rank(im, n, *rank, &in[0]);
-    if (!rc)
-        rc = same_rank(im, n, *rank, &in[1]);
-    if (rc)
-        return rc;
-    *axes = assay_hz_axes(im, in[0]);
-    if (!(*axes)[0])
-        *axes = assay_hz_axes(im, in[1]);
-    return 0;
-}
-
 static int binary(struct assay_onnx_import *im, const struct assay_onnx_node *n,
                   enum assay_combine combine, const char *arith,
                   struct assay_layer **l)
 {
-    int64_t dims[ASSAY_MAX_RANK];
-    const char *axes;
-    uint32_t in[2], rank, y;
+    uint32_t in[2];
     bool nhwc = false;
     int rc = assay_hz_rounding(im, n);
 
@@ -304,19 +230,11 @@ static int binary(struct assay_onnx_import *im, const struct assay_onnx_node *n,
     if (!rc)
         rc = assay_hz_input(im, n, 1, "operand e", ASSAY_HZ_S8_16, &in[1]);
     if (!rc)
-        rc = two_operands(im, n, in, &rank, dims, &axes);
+        rc = assay_hz_pair(im, n, in, 0, ASSAY_HZ_S8_16, nhwc ? "NHWC" : "",
+                           combine, l);
     if (!rc)
-        rc = assay_hz_output(im, n, 0, ASSAY_HZ_S8_16, rank, dims,
-                             nhwc ? "NHWC" : axes, &y);
-    if (!rc)
-        rc = assay_onnx_new_layer(im, n, ASSAY_OP_BINARY, 2, in, y, l);
-    if (!rc)
-        rc = assay_onnx_new_programs(im, *l, 2);
-    if (rc)
-        return rc;
-    (*l)->arith = arith;
-    (*l)->p.binary.combine = combine;
-    return 0;
+        (*l)->arith = arith;
+    return rc;
 }
 
 struct add_lists {
@@ -429,7 +347,8 @@ int assay_hz_bit_shift(struct assay_onnx_import *im,
         rc = assay_hz_list(im, n, "shift", channels_of(&im->s->tensors[x]), 0,
                            31, NULL, &shift);
     if (!rc)
-        rc = unary(im, n, x, 1u << im->s->tensors[x].dtype, "hz_bit_shift", &l);
+        rc = assay_hz_like(im, n, ASSAY_OP_UNARY, 1, &x,
+                           1u << im->s->tensors[x].dtype, "hz_bit_shift", &l);
     if (rc)
         return rc;
     assay_hz_begin(&b, im);

@@ -209,9 +209,9 @@ static int gather_indices(struct assay_onnx_import *im,
     if ((k->dtype != ASSAY_S32 && k->dtype != ASSAY_S64) || !k->count)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "indices '%.100s': expected int32 or int64, "
-                               "found type %d with %zu elements",
-                               im->g->values[value].name, k->onnx_type,
-                               k->count);
+                               "found %zu elements of %s",
+                               im->g->values[value].name, k->count,
+                               assay_onnx_type_name(k->onnx_type));
     for (size_t i = 0; i < k->count; i++) {
         int64_t v = assay_onnx_const_int(k, i);
 

@@ -243,9 +243,8 @@ static int read_axes(struct assay_onnx_import *im,
                                "attribute 'axis' is missing");
     if (a->type != ASSAY_ONNX_INT && a->type != ASSAY_ONNX_INTS)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                               "attribute 'axis': expected integers, found "
-                               "type %d",
-                               a->type);
+                               "attribute 'axis': expected integers, found %s",
+                               assay_onnx_attr_type_name(a->type));
     count = a->type == ASSAY_ONNX_INT ? 1 : a->n;
     *axes = 0;
     for (size_t i = 0; i < count; i++) {

@@ -94,29 +94,34 @@ int assay_hz_space_to_depth(struct assay_onnx_import *im,
                    (int64_t[]){d[0], d[1] / h, d[2] / w, d[3] * h * w});
 }
 
-/* Channels of `group` groups, dealt out in turn: (group, c) to (c, group). */
+/* Channels of `group` groups, dealt out in turn: (group, c) to (c, group).
+ * They are the last dimension where data_format says NHWC, else the second. */
 int assay_hz_channel_shuffle(struct assay_onnx_import *im,
                              const struct assay_onnx_node *n)
 {
     const int64_t *d;
-    int64_t g;
+    int64_t g, channels;
     uint32_t x;
-    int rc = assay_hz_format(im, n, true, NULL);
+    bool nhwc;
+    int rc = assay_hz_format(im, n, false, &nhwc);
 
     if (!rc)
         rc = assay_hz_int(im, n, "group", 1, INT32_MAX, NULL, &g);
     if (!rc)
-        rc = assay_hz_image(im, n, 0, "input", ASSAY_HZ_S8_16, &x);
+        rc = assay_hz_image(im, n, 0, "input", ASSAY_HZ_ANY, &x);
     if (rc)
         return rc;
     d = im->s->tensors[x].dims;
-    if (d[3] % g)
+    channels = d[nhwc ? 3 : 1];
+    if (channels % g)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "attribute 'group': %lld does not divide %lld "
                                "channels",
-                               (long long)g, (long long)d[3]);
-    return shuffle(im, n, x, (int64_t[]){d[0], d[1], d[2], g, d[3] / g, 1},
-                   (int[]){0, 1, 2, 4, 3, 5},
+                               (long long)g, (long long)channels);
+    return shuffle(im, n, x,
+                   nhwc ? (int64_t[]){d[0], d[1], d[2], g, channels / g, 1}
+                        : (int64_t[]){d[0], g, channels / g, d[2], d[3], 1},
+                   nhwc ? (int[]){0, 1, 2, 4, 3, 5} : (int[]){0, 2, 1, 3, 4, 5},
                    (int64_t[]){d[0], d[1], d[2], d[3]});
 }
 

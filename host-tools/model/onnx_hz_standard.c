@@ -8,19 +8,6 @@
 
 #include "host-tools/model/onnx_hz.h"
 
-static int unary(struct assay_onnx_import *im, const struct assay_onnx_node *n,
-                 uint32_t x, unsigned mask, struct assay_layer **l)
-{
-    const struct assay_tensor *t = &im->s->tensors[x];
-    int64_t dims[ASSAY_MAX_RANK];
-    uint32_t y;
-    int rc;
-
-    memcpy(dims, t->dims, sizeof(dims));
-    rc = assay_hz_output(im, n, 0, mask, t->rank, dims, t->axes, &y);
-    return rc ? rc : assay_onnx_new_layer(im, n, ASSAY_OP_UNARY, 1, &x, y, l);
-}
-
 enum several { SEVERAL_MAX, SEVERAL_MIN, SEVERAL_SUM, SEVERAL_MEAN };
 
 /* How integers and how floats are joined; 0: not known. */
@@ -32,49 +19,23 @@ static const enum assay_combine joins[][2] = {
 };
 
 /* A pair of operands of one type, into the output or a tensor in between. */
-static int pair(struct assay_onnx_import *im, const struct assay_onnx_node *n,
+static int join(struct assay_onnx_import *im, const struct assay_onnx_node *n,
                 uint32_t *a, uint32_t b, bool last, enum several kind,
                 struct assay_layer **l)
 {
-    const struct assay_tensor *ta = &im->s->tensors[*a];
-    const struct assay_tensor *tb = &im->s->tensors[b];
-    bool is_float = ta->dtype == ASSAY_F32;
-    uint32_t rank = ta->rank > tb->rank ? ta->rank : tb->rank;
-    uint32_t in[2] = {*a, b}, y;
-    enum assay_dtype dtype = ta->dtype;
-    int64_t dims[ASSAY_MAX_RANK];
-    int rc = 0;
+    enum assay_dtype dtype = im->s->tensors[*a].dtype;
+    enum assay_dtype other = im->s->tensors[b].dtype;
+    int rc;
 
-    if (tb->dtype != dtype)
+    if (other != dtype)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT, "operands of %s and %s",
                                assay_dtype_name(dtype),
-                               assay_dtype_name(tb->dtype));
-    for (uint32_t i = 0; i < rank; i++) {
-        int64_t da = i + ta->rank < rank ? 1 : ta->dims[i + ta->rank - rank];
-        int64_t db = i + tb->rank < rank ? 1 : tb->dims[i + tb->rank - rank];
-
-        if (da != db && da != 1 && db != 1)
-            return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                                   "operands of %lld and %lld in dimension %u",
-                                   (long long)da, (long long)db, i);
-        dims[i] = da == 1 ? db : da;
-    }
-    for (int i = 0; !rc && i < 2; i++)
-        rc = assay_onnx_expand(im, n, rank, &in[i]);
+                               assay_dtype_name(other));
+    rc = assay_hz_pair(im, n, (uint32_t[]){*a, b}, last ? 0 : dtype,
+                       1u << dtype, "", joins[kind][dtype == ASSAY_F32], l);
     if (!rc)
-        rc = last ? assay_hz_output(im, n, 0, 1u << dtype, rank, dims,
-                                    assay_hz_axes(im, in[0]), &y)
-                  : assay_hz_between(im, n, dtype, rank, dims, &y);
-    if (!rc)
-        rc = last ? assay_onnx_new_layer(im, n, ASSAY_OP_BINARY, 2, in, y, l)
-                  : assay_onnx_new_part(im, n, ASSAY_OP_BINARY, 2, in, y, l);
-    if (!rc)
-        rc = assay_onnx_new_programs(im, *l, 2);
-    if (rc)
-        return rc;
-    (*l)->p.binary.combine = joins[kind][is_float];
-    *a = y;
-    return 0;
+        *a = (*l)->output;
+    return rc;
 }
 
 /* Max, Min, Sum, Mean of any number of operands, pair by pair. */
@@ -93,11 +54,12 @@ int assay_hz_several(struct assay_onnx_import *im,
     int rc = assay_hz_input(im, n, 0, "operand", mask, &a);
 
     if (!rc && n->n_in == 1)
-        return unary(im, n, a, 1u << im->s->tensors[a].dtype, &l);
+        return assay_hz_like(im, n, ASSAY_OP_UNARY, 1, &a,
+                             1u << im->s->tensors[a].dtype, "", &l);
     for (uint32_t i = 1; !rc && i < n->n_in; i++) {
         rc = assay_hz_input(im, n, i, "operand", mask, &b);
         if (!rc)
-            rc = pair(im, n, &a, b, i + 1 == n->n_in, kind, &l);
+            rc = join(im, n, &a, b, i + 1 == n->n_in, kind, &l);
     }
     if (rc || kind != SEVERAL_MEAN)
         return rc;
@@ -136,7 +98,7 @@ int assay_hz_cast(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     if (from == ASSAY_F32 && to != ASSAY_F32 && to != ASSAY_S32)
         return assay_onnx_skip(im, "'Cast' from float32 to %s",
                                assay_dtype_name(to));
-    rc = unary(im, n, x, ASSAY_HZ_ANY, &l);
+    rc = assay_hz_like(im, n, ASSAY_OP_UNARY, 1, &x, ASSAY_HZ_ANY, "", &l);
     if (rc)
         return rc;
     assay_hz_begin(&b, im);
@@ -158,7 +120,7 @@ int assay_hz_neg(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     int rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_F32, &x);
 
     if (!rc)
-        rc = unary(im, n, x, ASSAY_HZ_F32, &l);
+        rc = assay_hz_like(im, n, ASSAY_OP_UNARY, 1, &x, ASSAY_HZ_F32, "", &l);
     if (rc)
         return rc;
     assay_hz_begin(&b, im);
@@ -179,7 +141,7 @@ int assay_hz_relu(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     if (rc)
         return rc;
     dtype = im->s->tensors[x].dtype;
-    rc = unary(im, n, x, 1u << dtype, &l);
+    rc = assay_hz_like(im, n, ASSAY_OP_UNARY, 1, &x, 1u << dtype, "", &l);
     if (rc)
         return rc;
     assay_dtype_range(dtype, &lo, &hi);

@@ -6,25 +6,6 @@
 
 #define N_ENTRIES ((ASSAY_SEGMENTS - 2) * ASSAY_SEGMENT_ENTRIES)
 
-/* A layer on x and constants, with x's shape and labels. */
-static int layer(struct assay_onnx_import *im, const struct assay_onnx_node *n,
-                 enum assay_op op, uint32_t n_in, const uint32_t *in,
-                 unsigned mask, const char *arith, struct assay_layer **l)
-{
-    const struct assay_tensor *t = &im->s->tensors[in[0]];
-    int64_t dims[ASSAY_MAX_RANK];
-    uint32_t y;
-    int rc;
-
-    memcpy(dims, t->dims, sizeof(dims));
-    rc = assay_hz_output(im, n, 0, mask, t->rank, dims, t->axes, &y);
-    if (!rc)
-        rc = assay_onnx_new_layer(im, n, op, n_in, in, y, l);
-    if (!rc)
-        (*l)->arith = arith;
-    return rc;
-}
-
 int assay_hz_lut(struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
     const struct assay_onnx_const *table;
@@ -41,7 +22,8 @@ int assay_hz_lut(struct assay_onnx_import *im, const struct assay_onnx_node *n)
                                      table->rank, NULL, "", &in[1]);
     if (rc)
         return rc;
-    return layer(im, n, ASSAY_OP_TABLE, 2, in, ASSAY_HZ_S8, "hz_lut", &l);
+    return assay_hz_like(im, n, ASSAY_OP_TABLE, 2, in, ASSAY_HZ_S8, "hz_lut",
+                         &l);
 }
 
 /* Rows of bound, scale, bias, left shift, right shift. */
@@ -114,8 +96,8 @@ int assay_hz_lut2(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     if (!rc)
         rc = segments(im, n, &in[2]);
     if (!rc)
-        rc = layer(im, n, ASSAY_OP_SEGMENT_TABLE, 3, in, ASSAY_HZ_S8_16,
-                   "hz_lut2", &l);
+        rc = assay_hz_like(im, n, ASSAY_OP_SEGMENT_TABLE, 3, in, ASSAY_HZ_S8_16,
+                           "hz_lut2", &l);
     if (rc)
         return rc;
     assay_hz_begin(&b, im);
@@ -205,8 +187,8 @@ int assay_hz_prelu(struct assay_onnx_import *im,
     if (!rc)
         rc = prelu_slope(im, n, channels, &k.slope);
     if (!rc)
-        rc =
-            layer(im, n, ASSAY_OP_PRELU, 1, &x, ASSAY_HZ_S8_16, "hz_prelu", &l);
+        rc = assay_hz_like(im, n, ASSAY_OP_PRELU, 1, &x, ASSAY_HZ_S8_16,
+                           "hz_prelu", &l);
     if (!rc)
         rc = assay_onnx_new_programs(im, l, 2);
     if (rc)

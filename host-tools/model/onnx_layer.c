@@ -235,18 +235,6 @@ static bool shape_from_reference(struct assay_onnx_import *im, uint32_t value,
     return true;
 }
 
-static enum assay_dtype info_dtype(const struct assay_onnx_value *v)
-{
-    static const enum assay_dtype types[] = {
-        [1] = ASSAY_F32, [2] = ASSAY_U8,  [3] = ASSAY_S8,  [4] = ASSAY_U16,
-        [5] = ASSAY_S16, [6] = ASSAY_S32, [7] = ASSAY_S64, [9] = ASSAY_U8,
-    };
-
-    if (!v->has_info || v->info_type < 1 || v->info_type > 9)
-        return 0;
-    return types[v->info_type];
-}
-
 /* No golden is compared with a tensor of unknown shape: axes "?". */
 static int shapeless_tensor(struct assay_onnx_import *im, uint32_t value,
                             uint32_t *index)
@@ -283,7 +271,7 @@ static int skip_output(struct assay_onnx_import *im,
         im->have_dims = shape_from_info(im, value) ||
                         (main_output && shape_from_info(im, op->shape_from));
     if (!dtype)
-        dtype = info_dtype(v);
+        dtype = v->has_info ? assay_onnx_dtype(v->info_type) : 0;
     if (!im->have_dims || !dtype)
         im->have_dims =
             shape_from_reference(im, value, &dtype) || im->have_dims;

@@ -139,9 +139,9 @@ static int int_list(struct assay_onnx_import *im,
     if (k->dtype != ASSAY_S64 || k->count > ASSAY_MAX_RANK)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "input '%s': expected at most %d int64 "
-                               "elements, found type %d with %zu",
-                               im->g->values[v].name, ASSAY_MAX_RANK,
-                               k->onnx_type, k->count);
+                               "elements, found %zu of %s",
+                               im->g->values[v].name, ASSAY_MAX_RANK, k->count,
+                               assay_onnx_type_name(k->onnx_type));
     *count = (uint32_t)k->count;
     memcpy(out, k->data, k->count * sizeof(*out));
     return 0;

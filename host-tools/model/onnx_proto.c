@@ -31,6 +31,8 @@ static void budget_free(void *self, void *p)
     (void)p;
 }
 
+#define MAX_ATTRS 256 /* of a node: the most known has 20 */
+
 struct reader {
     struct assay_onnx_graph *g;
     const struct assay_model_note *note;
@@ -47,20 +49,10 @@ static const char *str_or_empty(const char *s)
     return s ? s : "";
 }
 
+/* Of constants: float64 is read as float32. */
 static enum assay_dtype dtype_of(int32_t onnx_type)
 {
-    switch (onnx_type) {
-    case 1:
-    case 11: return ASSAY_F32;
-    case 2:
-    case 9: return ASSAY_U8;
-    case 3: return ASSAY_S8;
-    case 4: return ASSAY_U16;
-    case 5: return ASSAY_S16;
-    case 6: return ASSAY_S32;
-    case 7: return ASSAY_S64;
-    }
-    return 0;
+    return onnx_type == 11 ? ASSAY_F32 : assay_onnx_dtype(onnx_type);
 }
 
 static int shape_of(struct reader *r, const AssayOnnx__Tensor *t,
@@ -241,6 +233,25 @@ static int read_attr(struct reader *r, const AssayOnnx__Attribute *a,
     return 0;
 }
 
+/* Of two of one name the wrong one could be taken. */
+static int check_twice(struct reader *r, const struct assay_onnx_node *n)
+{
+    char text[160];
+
+    if (n->n_attrs > MAX_ATTRS)
+        return assay_fail(
+            r->err, ASSAY_ERANGE,
+            "%s: %s: %u attributes, more than the limit of %d", r->g->file,
+            assay_onnx_node_text(n, text, sizeof(text)), n->n_attrs, MAX_ATTRS);
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (assay_onnx_attr(n, n->attrs[i].name) != &n->attrs[i])
+            return assay_fail(
+                r->err, ASSAY_EFORMAT,
+                "%s: %s: attribute '%.80s' is there twice", r->g->file,
+                assay_onnx_node_text(n, text, sizeof(text)), n->attrs[i].name);
+    return 0;
+}
+
 static int read_names(struct reader *r, char **names, size_t n, uint32_t **out)
 {
     *out = assay_arena_array(r->g->arena, n ? n : 1, sizeof(**out));
@@ -290,7 +301,7 @@ static int read_node(struct reader *r, const AssayOnnx__Node *n,
         return no_memory(r);
     for (size_t i = 0; !rc && i < n->n_attribute; i++)
         rc = read_attr(r, n->attribute[i], out, &out->attrs[i]);
-    return rc;
+    return rc ? rc : check_twice(r, out);
 }
 
 static int read_info(struct reader *r, const AssayOnnx__ValueInfo *v,

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Of one tensor: products of dimensions then never overflow. */
@@ -28,15 +29,17 @@ static int quant_constants(struct assay_onnx_import *im,
     if ((*s)->dtype != ASSAY_F32 || (*s)->count < 1 || (*s)->rank > 1)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "scale '%s': expected float32 of rank 0 or 1, "
-                               "found type %d of rank %u with %zu elements",
-                               v[scale].name, (*s)->onnx_type, (*s)->rank,
-                               (*s)->count);
+                               "found %s of rank %u with %zu elements",
+                               v[scale].name,
+                               assay_onnx_type_name((*s)->onnx_type),
+                               (*s)->rank, (*s)->count);
     if (*z &&
         (!(*z)->dtype || (*z)->dtype == ASSAY_F32 || (*z)->dtype == ASSAY_S64))
         return assay_onnx_fail(im, n, ASSAY_EUNSUPPORTED,
-                               "zero point '%s' has type %d, which is not a "
+                               "zero point '%s' is %s, which is not a "
                                "quantized type",
-                               v[zero].name, (*z)->onnx_type);
+                               v[zero].name,
+                               assay_onnx_type_name((*z)->onnx_type));
     if (*z && (*z)->count != (*s)->count)
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "zero point '%s' has %zu elements, its scale "
@@ -160,25 +163,48 @@ static int set_quant(struct assay_onnx_import *im, struct assay_tensor *t,
                       im->g->file, t->name, q->n, q->axis);
 }
 
-/* A shape in the file that contradicts the inferred one is an error of the
- * file or of this reader: either must be told. */
+/* "m.onnx: node 3 (Conv 'c'): tensor 't': text", without the node where the
+ * tensor is an input of the graph. */
+static int contradicts(struct assay_onnx_import *im,
+                       const struct assay_onnx_value *v, const char *fmt, ...)
+    ASSAY_PRINTF(3, 4);
+
+static int contradicts(struct assay_onnx_import *im,
+                       const struct assay_onnx_value *v, const char *fmt, ...)
+{
+    char text[200];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (im->node)
+        return assay_onnx_fail(im, im->node, ASSAY_EFORMAT,
+                               "tensor '%.100s': %s", v->name, text);
+    return assay_fail(im->err, ASSAY_EFORMAT, "%s: tensor '%.100s': %s",
+                      im->g->file, v->name, text);
+}
+
+/* A shape or a type in the file that contradicts the inferred one is an error
+ * of the file or of this reader: either must be told. */
 static int check_info(struct assay_onnx_import *im,
-                      const struct assay_onnx_value *v)
+                      const struct assay_onnx_value *v, enum assay_dtype dtype)
 {
     if (!v->has_info)
         return 0;
+    if (v->info_type && assay_onnx_dtype(v->info_type) != dtype)
+        return contradicts(im, v, "the file says %s, the nodes give %s",
+                           assay_onnx_type_name(v->info_type),
+                           assay_dtype_name(dtype));
     if (v->info_rank != im->out_rank)
-        return assay_fail(im->err, ASSAY_EFORMAT,
-                          "%s: tensor '%s': the file says rank %u, the nodes "
-                          "give %u",
-                          im->g->file, v->name, v->info_rank, im->out_rank);
+        return contradicts(im, v, "the file says rank %u, the nodes give %u",
+                           v->info_rank, im->out_rank);
     for (uint32_t i = 0; i < v->info_rank; i++)
         if (v->info_dims[i] && v->info_dims[i] != im->out_dims[i])
-            return assay_fail(im->err, ASSAY_EFORMAT,
-                              "%s: tensor '%s': the file says %" PRId64
-                              " in dimension %u, the nodes give %" PRId64,
-                              im->g->file, v->name, v->info_dims[i], i,
-                              im->out_dims[i]);
+            return contradicts(im, v,
+                               "the file says %" PRId64 " in dimension %u, "
+                               "the nodes give %" PRId64,
+                               v->info_dims[i], i, im->out_dims[i]);
     return 0;
 }
 
@@ -188,7 +214,7 @@ int assay_onnx_new_tensor(struct assay_onnx_import *im, uint32_t value,
 {
     const struct assay_onnx_value *v = &im->g->values[value];
     struct assay_tensor *t;
-    int rc = check_info(im, v);
+    int rc = check_info(im, v, dtype);
 
     if (!rc)
         rc = assay_slice_add_tensor(im->s, index, im->err);
@@ -295,9 +321,9 @@ int assay_onnx_new_constant(struct assay_onnx_import *im, const char *name,
 
     if (!k->dtype)
         return assay_onnx_skip(im,
-                               "constant '%.100s' has type %d, which is "
-                               "not supported",
-                               name, k->onnx_type);
+                               "constant '%.100s' is %s, which is not "
+                               "supported",
+                               name, assay_onnx_type_name(k->onnx_type));
     if (!k->count)
         return assay_onnx_skip(im, "constant '%.100s' is empty", name);
     for (uint32_t i = 0; i < rank; i++)

@@ -371,7 +371,7 @@ static void test_attribute_type(void **state)
     b = whole(&p);
     refused(&b, ASSAY_EFORMAT,
             "m.onnx: node 1 (MaxPool 'pool'): attribute 'kernel_shape': "
-            "expected a list of integers, found type 2");
+            "expected a list of integers, found an integer");
 }
 
 static void test_dynamic_size(void **state)
@@ -401,8 +401,44 @@ static void test_wrong_info(void **state)
     put_constants(&p);
     b = whole(&p); /* without strides the pool gives 3x3 */
     refused(&b, ASSAY_EFORMAT,
-            "m.onnx: tensor 'y': the file says 2 in dimension 2, the nodes "
-            "give 3");
+            "m.onnx: node 2 (DequantizeLinear 'dq'): tensor 'y': the file says "
+            "2 in dimension 2, the nodes give 3");
+}
+
+static void test_wrong_type(void **state)
+{
+    struct parts p;
+    struct bytes b;
+
+    (void)state;
+    parts_init(&p);
+    put_ints(&p.pool, "kernel_shape", DIMS(2, 2));
+    put_ints(&p.pool, "strides", DIMS(2, 2));
+    put_input(&p);
+    put_constants(&p);
+    put_info(&p.graph, 13, "yq", 3, DIMS(1, 2, 2, 2));
+    b = whole(&p);
+    refused(&b, ASSAY_EFORMAT,
+            "m.onnx: node 1 (MaxPool 'pool'): tensor 'yq': the file says int8, "
+            "the nodes give uint8");
+}
+
+static void test_attribute_twice(void **state)
+{
+    struct parts p;
+    struct bytes b;
+
+    (void)state;
+    parts_init(&p);
+    put_ints(&p.pool, "kernel_shape", DIMS(2, 2));
+    put_ints(&p.pool, "strides", DIMS(2, 2));
+    put_ints(&p.pool, "strides", DIMS(1, 1));
+    put_input(&p);
+    put_constants(&p);
+    b = whole(&p);
+    refused(&b, ASSAY_EFORMAT,
+            "m.onnx: node 1 (MaxPool 'pool'): attribute 'strides' is there "
+            "twice");
 }
 
 static int countdown;
@@ -466,6 +502,8 @@ int main(void)
         cmocka_unit_test(test_attribute_type),
         cmocka_unit_test(test_dynamic_size),
         cmocka_unit_test(test_wrong_info),
+        cmocka_unit_test(test_wrong_type),
+        cmocka_unit_test(test_attribute_twice),
         cmocka_unit_test(test_no_memory),
     };
 

@@ -281,6 +281,22 @@ static void test_bad_attributes(void **state)
          {"kernel_shape", NULL, 2, {1, 3}},
          "attribute 'kernel_shape': 1x3, but the weights are 3x3"},
         {&conv, {"use_sumin", NULL, -1, {1}}, "attribute 'e_shift' is missing"},
+        {&conv,
+         {"output_bit", NULL, -1, {0}},
+         "attribute 'output_bit': 0, expected 1 to 64"},
+        {&conv,
+         {"use_bias", NULL, -1, {0}},
+         "attribute 'use_bias': 0, but the bias is there"},
+        {&conv,
+         {"use_bias", "yes", 0, {0}},
+         "attribute 'use_bias': expected an integer, found a string"},
+        {&conv,
+         {"weight_thresholds", NULL, 2, {1, 2}},
+         "attribute 'weight_thresholds': expected a list of floats, found a "
+         "list of integers"},
+        {&lut,
+         {"lut_type", NULL, -1, {1}},
+         "attribute 'lut_type': expected a string, found an integer"},
         {&add, {"e_scale", NULL, 0, {0}}, "attribute 'e_scale' is missing"},
         {&add,
          {"x_shift", NULL, 1, {40}},
@@ -304,13 +320,15 @@ static void test_bad_constants(void **state)
     refuse(&conv, NULL, "bias 'b': expected 2 elements, found 3");
     bias_length = 2;
     bias_type = 1;
-    refuse(&conv, NULL, "bias 'b' is of type 1, expected int32");
+    refuse(&conv, NULL, "bias 'b' is float32, expected int32");
     bias_type = 6;
     shift_of_bias = 32;
     refuse(&conv, NULL, "b_scale 'bs': element 0 is 32, expected 0 to 31");
     shift_of_bias = 3;
     s.in = "x w b";
     refuse(&s, NULL, "input 3 (b_scale) is missing");
+    s.in = "x w - bs";
+    refuse(&s, NULL, "b_scale 'bs' without a bias");
     s.in = "x w b bs";
     s.x_type = 1;
     refuse(&s, NULL, "input 'x' is float32, expected int8 or int16");
