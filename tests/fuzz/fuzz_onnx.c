@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ONNX reader: bytes to a slice, then the programs under a numerics, as
- * `assay show` does.
+ * The ONNX reader: bytes to a slice, then what `assay show` does with it: the
+ * programs under a numerics or, in a fixed-point model that has its own, the
+ * scales; then the plan, which may refuse but not fall.
  *
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
- * links: lib/core/ kernels/ kernels/ref/
+ * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto
- * corpus: tests/data/digits/model.onnx
+ * corpus: tests/data/digits/model.onnx tests/data/horizon/model.onnx
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -14,7 +15,11 @@
 #include <string.h>
 
 #include "host-tools/model/onnx.h"
+#include "host-tools/model/scales.h"
+#include "kernels/cpu.h"
+#include "kernels/kernels.h"
 #include "lib/core/arith.h"
+#include "lib/engine/plan.h"
 
 static void note(void *self, const char *text)
 {
@@ -23,18 +28,49 @@ static void note(void *self, const char *text)
         abort();
 }
 
+static int scales(struct assay_slice *slice, struct assay_err *err)
+{
+    struct assay_scales sc = {0};
+    int rc = assay_scales_open(&sc, slice, err);
+
+    if (rc == 0)
+        rc = assay_scales_derive(&sc, err);
+    for (uint32_t i = 0; rc == 0 && i < slice->n_tensors; i++)
+        if (assay_scales_origin_name(&sc, i)[0] == '\0')
+            abort();
+    assay_scales_close(&sc);
+    return rc;
+}
+
+static void plan(const struct assay_slice *slice)
+{
+    const struct assay_plan_limits limits = {.memory_bytes = 64u << 20};
+    struct assay_kernel_table table;
+    struct assay_plan *p = NULL;
+    struct assay_err err = {0};
+
+    assay_kernel_table_init(&table, assay_cpu_probe());
+    if (assay_plan_new(&p, slice, &table, &limits, &err) < 0 &&
+        err.text[0] == '\0')
+        abort();
+    assay_plan_free(p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct assay_model_note n = {.note = note};
     struct assay_slice *slice = NULL;
     struct assay_err err = {0};
+    int rc = assay_onnx_reader.open(&slice, data, size, "fuzz.onnx", &n, &err);
 
-    if (assay_onnx_reader.open(&slice, data, size, "fuzz.onnx", &n, &err) ==
-        0) {
-        (void)!assay_numerics_apply(slice, "onnxruntime-x86", &err);
-        assay_slice_free(slice);
-    } else if (err.text[0] == '\0') {
+    if (rc < 0 && err.text[0] == '\0')
         abort(); /* a refusal without a sentence */
-    }
+    if (rc < 0)
+        return 0;
+    rc = slice->numerics ? scales(slice, &err)
+                         : assay_numerics_apply(slice, "onnxruntime-x86", &err);
+    if (rc == 0)
+        plan(slice);
+    assay_slice_free(slice);
     return 0;
 }
