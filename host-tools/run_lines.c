@@ -191,6 +191,11 @@ static const char *gap_sentence(const struct assay_run *r,
         return assay_message(out, cap, *id, "why", r->error.text, "have",
                              assay_num_u(sum->compared).text, "expected",
                              assay_num_u(sum->expected).text, NULL);
+    if (r->interrupted != 0)
+        return assay_message(out, cap, *id, "why",
+                             assay_status_sentence(ASSAY_ECANCELLED), "have",
+                             assay_num_u(sum->compared).text, "expected",
+                             assay_num_u(sum->expected).text, NULL);
     *id = ASSAY_MSG_NOT_COMPARED;
     if (sum->compared == 0)
         return assay_message(out, cap, *id, NULL);

@@ -108,6 +108,19 @@ bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer)
     return n > 0 && n < r->n_golden;
 }
 
+/* Selected, and not compared in every sample. */
+static void count_gap(const struct assay_run *r, uint32_t i,
+                      struct assay_run_summary *sum)
+{
+    const struct assay_run_layer *k = &r->layers[i];
+
+    sum->partly += k->judgement.status == ASSAY_ROW_EXACT ||
+                   k->judgement.status == ASSAY_ROW_WITHIN ||
+                   k->judgement.status == ASSAY_ROW_INHERITED;
+    sum->unreached += k->has_reference && !assay_run_partly_golden(r, i) &&
+                      r->s->layers[i].op != ASSAY_OP_SKIPPED;
+}
+
 static void count_layer(struct assay_run *r, uint32_t i,
                         struct assay_run_summary *sum)
 {
@@ -126,18 +139,14 @@ static void count_layer(struct assay_run *r, uint32_t i,
     for (unsigned c = 0; c < ASSAY_SIDES; c++)
         sum->side_status[c][k->side[c].judgement.status]++;
     sum->skipped += skipped;
-    sum->partly += assay_run_partly_golden(r, i) &&
-                   (k->judgement.status == ASSAY_ROW_EXACT ||
-                    k->judgement.status == ASSAY_ROW_WITHIN ||
-                    k->judgement.status == ASSAY_ROW_INHERITED);
     /* A tensor that the reference lacks is not expected of anybody; with
      * integer-only goldens the unit is the group around a skipped layer. */
     sum->expected += k->has_reference || r->host_reference;
     if (k->n_compared > 0 && k->n_compared == k->n_reference &&
         !assay_run_partly_golden(r, i))
         sum->compared++;
-    else if (k->has_reference && !skipped && !assay_run_partly_golden(r, i))
-        sum->unreached++;
+    else
+        count_gap(r, i, sum);
     sum->masked += k->judgement.reason == ASSAY_WHY_MASKED;
     sum->behind_islands += k->judgement.reason == ASSAY_WHY_BEHIND_FLOAT;
     if (k->judgement.reason == ASSAY_WHY_FLOAT_REFERENCE) {
@@ -291,7 +300,8 @@ void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out)
     if (r->error.code != 0)
         out->exit_code = assay_exit_combine(
             out->exit_code, (int)assay_status_class(r->error.code));
-    if (out->exit_code == 0) {
+    /* What was not reached may differ. */
+    if (out->exit_code == 0 && r->interrupted == 0) {
         out->has_verdict = true;
         out->verdict = ASSAY_VERDICT_MATCH;
     }

@@ -32,6 +32,7 @@ os.execv(sys.argv[1], sys.argv[1:])
     [ $signal = INT ] || code=143
     expect "$signal: exit $code, not $rc" test "$rc" = $code
     expect_out '^partial report: interrupted' "$signal: the report is partial"
+    expect "$signal: and no match" test -z "$(grep -E '^match' "$work/out")"
     run python3 "$ROOT/tests/support/check_schema.py" \
         "$ROOT/docs/assay-report-1.schema.json" "$work/r.json"
     expect_rc 0 "$signal: the JSON report is whole"
@@ -39,6 +40,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 import json, sys
 r = json.load(open(sys.argv[1]))
 assert r["partial"] is True and r["exit_code"] == int(sys.argv[2])
+assert r["verdict"] is None and r["sentence"].startswith("interrupted; "), r
 ' "$work/r.json" $code
     expect_rc 0 "$signal: and says that it is partial"
     exec {talk}>&-
