@@ -158,13 +158,29 @@ static void print_layer(const struct assay_prepared *p, uint32_t i,
     print_program("result", &l->out_program);
 }
 
+/* As wide as the longest of its words, up to 60. */
+static int column_width(const struct assay_slice *s, bool names, int least)
+{
+    int width = least;
+
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        const struct assay_layer *l = &s->layers[i];
+        size_t n = strlen(names ? l->name : l->source_op);
+
+        if (n > (size_t)width)
+            width = n > 60 ? 60 : (int)n;
+    }
+    return width;
+}
+
 static void print_table(const struct assay_prepared *p,
                         const struct assay_plan *plan)
 {
     const struct assay_slice *s = p->slice;
+    int ops = column_width(s, false, 4), names = column_width(s, true, 8);
 
-    printf("%3s %-18s %-28s %-7s %-14s %12s %5s %-18s %10s %s\n", "idx", "op",
-           "name", "dtype", "shape", "scale", "zp", "arith", "MAC",
+    printf("%3s %-*s %-*s %-7s %-14s %12s %5s %-18s %10s %s\n", "idx", ops,
+           "op", names, "name", "dtype", "shape", "scale", "zp", "arith", "MAC",
            p->own_numerics ? "kernel (scale from)" : "kernel");
     for (uint32_t i = 0; i < s->n_layers; i++) {
         const struct assay_layer *l = &s->layers[i];
@@ -175,9 +191,9 @@ static void print_table(const struct assay_prepared *p,
             snprintf(scale, sizeof(scale), "%.6g", (double)t->quant.scale[0]);
             snprintf(zp, sizeof(zp), "%" PRId32, t->quant.zero_point[0]);
         }
-        printf("%03" PRIu32 " %-18s %-28s %-7s %-14s %12s %5s %-18s %10" PRIu64
+        printf("%03" PRIu32 " %-*s %-*s %-7s %-14s %12s %5s %-18s %10" PRIu64
                " %s",
-               i, l->source_op, l->name, assay_dtype_name(t->dtype),
+               i, ops, l->source_op, names, l->name, assay_dtype_name(t->dtype),
                assay_report_shape(t, shape, sizeof(shape)), scale, zp,
                l->arith != NULL && l->arith[0] != '\0' ? l->arith : "-",
                assay_plan_macs(plan, i),

@@ -104,35 +104,48 @@ static bool known_name(const char *name, const char *(*known)(unsigned i))
     return false;
 }
 
-static int check_name(const char *name, const char *(*known)(unsigned i),
-                      enum assay_message_id id, struct assay_err *err)
+static const char *nearest_name(const char *name,
+                                const char *(*known)(unsigned i))
 {
-    char list[400];
+    const char *near = "";
+    unsigned best = ~0u;
 
-    if (known_name(name, known))
-        return 0;
-    join_names(list, sizeof(list), known);
-    return assay_fail_message(err, ASSAY_EUSAGE, id, "name", name, "known",
-                              list, NULL);
+    for (unsigned i = 0; known(i) != NULL; i++) {
+        unsigned d = assay_edit_distance(name, known(i));
+
+        if (d < best) {
+            best = d;
+            near = known(i);
+        }
+    }
+    return near;
 }
 
 /* Names are checked before any file is opened: the cheap mistakes first. */
 static int check_names(const struct assay_options *o, struct assay_err *err)
 {
-    int rc = 0;
+    char list[400];
 
-    if (o->numerics != NULL)
-        rc = check_name(o->numerics, assay_numerics_name, ASSAY_MSG_NO_NUMERICS,
-                        err);
-    for (size_t i = 0; i < o->arith.n && rc == 0; i++)
-        rc = check_name(strrchr(o->arith.v[i], '=') + 1, assay_arith_name,
-                        ASSAY_MSG_NO_ARITHMETIC, err);
-    return rc;
+    if (o->numerics != NULL && !known_name(o->numerics, assay_numerics_name)) {
+        join_names(list, sizeof(list), assay_numerics_name);
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_NUMERICS,
+                                  "name", o->numerics, "known", list, NULL);
+    }
+    for (size_t i = 0; i < o->arith.n; i++) {
+        const char *name = strrchr(o->arith.v[i], '=') + 1;
+
+        if (!known_name(name, assay_arith_name))
+            return assay_fail_message(
+                err, ASSAY_EUSAGE, ASSAY_MSG_NO_ARITHMETIC, "name", name,
+                "near", nearest_name(name, assay_arith_name), NULL);
+    }
+    return 0;
 }
 
-static int override_one(struct assay_slice *s, const char *text,
+static int override_one(const struct assay_prepared *p, const char *text,
                         struct assay_err *err)
 {
+    struct assay_slice *s = p->slice;
     const char *eq = strrchr(text, '=');
     size_t n = (size_t)(eq - text);
     char name[512];
@@ -146,6 +159,10 @@ static int override_one(struct assay_slice *s, const char *text,
     rc = assay_find_layer(&layer, s, name, err);
     if (rc < 0)
         return rc;
+    if (p->own_numerics)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_ARITH_OWN,
+                                  "layer", name, "name", eq + 1, "model",
+                                  s->model_name, NULL);
     rc = assay_arith_apply(s, layer, eq + 1, err);
     if (rc == 0)
         s->layers[layer].arith_overridden = true;
@@ -284,7 +301,7 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
     if (rc == 0)
         rc = find_scales(p, o, err);
     for (size_t i = 0; i < o->arith.n && rc == 0; i++)
-        rc = override_one(p->slice, o->arith.v[i], err);
+        rc = override_one(p, o->arith.v[i], err);
     if (rc == 0)
         rc = assay_prepare_vendor(p, o, model, err);
     if (rc < 0)

@@ -37,6 +37,17 @@ bad 'timeout' run "$digits" --local --timeout 0
 bad 'numerics' run "$digits" --local --numerics abacus
 bad 'arith' run "$digits" --local --arith conv1
 bad 'fp99' run "$digits" --local --arith '*=fp99'
+bad 'nearest: q31_floor' show "$digits" --arith conv2=q31_flor
+# A fixed-point model brings its arithmetic with it; others do not.
+horizon=$ROOT/tests/data/horizon
+bad "'same_s2=fp32_rne': the nodes of 'model.onnx' hold their own" \
+    show "$horizon" --arith same_s2=fp32_rne
+bad "hold their own arithmetic, which is 'bayes-e'" \
+    run "$horizon" --local --numerics onnxruntime-x86
+bad "'bayes-e' is the arithmetic of models with operators of domain" \
+    run "$digits" --local --numerics bayes-e
+bad "'model.onnx' holds its own scales" \
+    show "$digits" --scales "$horizon/scales.json"
 bad 'format' run "$digits" --local --format xml
 bad 'not yet known' run "$digits" --local --junit-xml f.xml
 bad 'not yet known' pinpoint "$digits"
