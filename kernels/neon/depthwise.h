@@ -57,6 +57,46 @@ struct assay_dw {
     ASSAY_EPI_EACH_BYTE(M) \
     ASSAY_EPI_EACH_HALF(M)
 
+/*
+ * row_of() and sum_of(), with a function for each form: any_row(job, form,
+ * starts, fast) with constants for `form` and `starts`.
+ */
+#define ASSAY_DW_ROW(form) \
+    static void row_##form(const struct assay_dw_row *job, bool fast) \
+    { \
+        any_row(job, form, false, fast); \
+    }
+#define ASSAY_DW_SUM(form) \
+    static void sum_##form(const struct assay_dw_row *job, bool fast) \
+    { \
+        any_row(job, form, true, fast); \
+    }
+#define ASSAY_DW_ROW_CASE(form) \
+    case form: { \
+        return row_##form; \
+    }
+#define ASSAY_DW_SUM_CASE(form) \
+    case form: { \
+        return sum_##form; \
+    }
+#define ASSAY_DW_ROWS \
+    ASSAY_DW_EACH_ROW(ASSAY_DW_ROW) \
+    ASSAY_DW_EACH_SUM(ASSAY_DW_SUM) \
+    static assay_dw_row_fn *row_of(enum assay_epilogue_form form) \
+    { \
+        switch (form) { \
+            ASSAY_DW_EACH_ROW(ASSAY_DW_ROW_CASE) \
+        default: return NULL; \
+        } \
+    } \
+    static assay_dw_row_fn *sum_of(enum assay_epilogue_form form) \
+    { \
+        switch (form) { \
+            ASSAY_DW_EACH_SUM(ASSAY_DW_SUM_CASE) \
+        default: return NULL; \
+        } \
+    }
+
 extern const struct assay_dw assay_dw_s16; /* dwconv2d_x16w8.c */
 
 /* depthwise.c: is it one channel to one, and worth a filled image? */

@@ -7,14 +7,15 @@ ASSAY_INLINE int16x8_t load(const int8_t *from)
     return vreinterpretq_s16_s8(vld1q_s8(from));
 }
 
-ASSAY_INLINE void row(const struct assay_dw_row *job,
-                      enum assay_epilogue_form form, bool starts)
+ASSAY_INLINE void any_row(const struct assay_dw_row *job,
+                          enum assay_epilogue_form form, bool starts, bool fast)
 {
     const int8_t *x = job->x;
     const int32_t *start = job->starts;
     uint8_t *y = job->y;
     struct assay_dw_held h;
 
+    (void)fast;
     assay_dw_hold(&h, job, form);
     for (size_t n = job->n; n > 0; n--) {
         const int8_t *w = (const int8_t *)job->weights;
@@ -42,43 +43,7 @@ ASSAY_INLINE void row(const struct assay_dw_row *job,
     }
 }
 
-/* The rows of a form; SUM: those that have a second operand, too. */
-#define ROW(form) \
-    static void row_##form(const struct assay_dw_row *job, bool fast) \
-    { \
-        (void)fast; \
-        row(job, form, false); \
-    }
-#define SUM(form) \
-    static void sum_##form(const struct assay_dw_row *job, bool fast) \
-    { \
-        (void)fast; \
-        row(job, form, true); \
-    }
-ASSAY_DW_EACH_ROW(ROW)
-ASSAY_DW_EACH_SUM(SUM)
-
-#define CASE(form) \
-    case form: return row_##form;
-static assay_dw_row_fn *row_of(enum assay_epilogue_form form)
-{
-    switch (form) {
-        ASSAY_DW_EACH_ROW(CASE)
-    default: return NULL;
-    }
-}
-#undef CASE
-
-#define CASE(form) \
-    case form: return sum_##form;
-static assay_dw_row_fn *sum_of(enum assay_epilogue_form form)
-{
-    switch (form) {
-        ASSAY_DW_EACH_SUM(CASE)
-    default: return NULL;
-    }
-}
-#undef CASE
+ASSAY_DW_ROWS
 
 const struct assay_dw assay_dw_s16 = {
     .element = 2,

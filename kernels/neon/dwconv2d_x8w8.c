@@ -108,47 +108,16 @@ ASSAY_INLINE void row_wide(const struct assay_dw_row *job,
     }
 }
 
-/* The rows of a form; SUM: those that have a second operand, too. */
-#define ROW(form) \
-    static void row_##form(const struct assay_dw_row *job, bool fast) \
-    { \
-        if (fast) \
-            row_3x3(job, form, false); \
-        else \
-            row_wide(job, form, false); \
-    }
-#define SUM(form) \
-    static void sum_##form(const struct assay_dw_row *job, bool fast) \
-    { \
-        if (fast) \
-            row_3x3(job, form, true); \
-        else \
-            row_wide(job, form, true); \
-    }
-ASSAY_DW_EACH_ROW(ROW)
-ASSAY_DW_EACH_SUM(SUM)
-
-#define CASE(form) \
-    case form: return row_##form;
-static assay_dw_row_fn *row_of(enum assay_epilogue_form form)
+ASSAY_INLINE void any_row(const struct assay_dw_row *job,
+                          enum assay_epilogue_form form, bool starts, bool fast)
 {
-    switch (form) {
-        ASSAY_DW_EACH_ROW(CASE)
-    default: return NULL;
-    }
+    if (fast)
+        row_3x3(job, form, starts);
+    else
+        row_wide(job, form, starts);
 }
-#undef CASE
 
-#define CASE(form) \
-    case form: return sum_##form;
-static assay_dw_row_fn *sum_of(enum assay_epilogue_form form)
-{
-    switch (form) {
-        ASSAY_DW_EACH_SUM(CASE)
-    default: return NULL;
-    }
-}
-#undef CASE
+ASSAY_DW_ROWS
 
 static bool is_3x3(const struct assay_conv2d *p)
 {

@@ -93,6 +93,10 @@ int assay_check_same_dims(const struct assay_op_check *c,
 int assay_check_rank(const struct assay_op_check *c, const char *what,
                      const struct assay_tensor *t, uint32_t rank)
     ASSAY_MUST_CHECK;
+/* The output has the batch of x and this many channels; both of rank 4. */
+int assay_check_batch(const struct assay_op_check *c,
+                      const struct assay_tensor *x, int64_t channels)
+    ASSAY_MUST_CHECK;
 /* Zero point of a tensor: one for all channels, 0 where it has none. */
 int assay_check_zero(const struct assay_op_check *c, const char *what,
                      const struct assay_tensor *t, int32_t *zero)

@@ -203,6 +203,19 @@ int assay_check_rank(const struct assay_op_check *c, const char *what,
     return 0;
 }
 
+int assay_check_batch(const struct assay_op_check *c,
+                      const struct assay_tensor *x, int64_t channels)
+{
+    const struct assay_tensor *y = assay_layer_output(c);
+    if (y->dims[0] == x->dims[0] && y->dims[3] == channels)
+        return 0;
+    return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
+                              "output batch and channels: expected %" PRId64
+                              " and %" PRId64 ", found %" PRId64
+                              " and %" PRId64,
+                              x->dims[0], channels, y->dims[0], y->dims[3]);
+}
+
 int assay_check_zero(const struct assay_op_check *c, const char *what,
                      const struct assay_tensor *t, int32_t *zero)
 {

@@ -148,6 +148,9 @@ static void reduce_case(struct kc *k, int64_t index)
     if (p.x_dtype == ASSAY_F32 && p.kind != ASSAY_REDUCE_FSUM &&
         out.p.n_steps == 0)
         kc_special_floats(k, (float *)x.data, n, 15);
+    if (p.kind == ASSAY_REDUCE_FSUM && kc_chance(k, 10))
+        for (size_t i = 0; i < n; i++)
+            ((float *)x.data)[i] = -0.0f; /* their sum begins at +0 */
     expected = kc_buf_new(n_y * size, 0);
     naive_reduce(&p, x.data, n, expected.data, n_y);
     snprintf(k->text, sizeof(k->text),

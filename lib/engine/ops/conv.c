@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dtypes, accumulator ranges and memory of conv2d and gemm. */
+/* Shapes, dtypes, accumulator ranges and memory of the convolutions. */
 #include "lib/engine/ops/conv2d.h"
 
 #include <inttypes.h>
@@ -9,6 +9,41 @@
 #include "lib/engine/range.h"
 
 __extension__ typedef __int128 assay_wide;
+
+static int check_groups(const struct assay_op_check *c,
+                        const struct assay_tensor *x,
+                        const struct assay_tensor *w)
+{
+    int32_t groups = c->layer->p.conv2d.groups;
+    char text[ASSAY_SHAPE_TEXT];
+    if (groups < 1 || x->dims[3] % groups != 0 || w->dims[0] % groups != 0)
+        return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
+                                  "groups: expected a divisor of %" PRId64
+                                  " input and %" PRId64
+                                  " output channels, found %" PRId32,
+                                  x->dims[3], w->dims[0], groups);
+    if (w->dims[3] != x->dims[3] / groups)
+        return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
+                                  "weights shape %s: expected %" PRId64
+                                  " input channels per group, found %" PRId64,
+                                  assay_shape_text(w, text),
+                                  x->dims[3] / groups, w->dims[3]);
+    return 0;
+}
+
+int assay_conv_check_shapes(const struct assay_op_check *c)
+{
+    const struct assay_tensor *x = assay_layer_input(c, 0);
+    const struct assay_tensor *w = assay_layer_input(c, 1);
+    int rc = assay_check_rank(c, "input", x, 4);
+    if (!rc)
+        rc = assay_check_rank(c, "weights", w, 4);
+    if (!rc)
+        rc = assay_check_rank(c, "output", assay_layer_output(c), 4);
+    if (!rc)
+        rc = check_groups(c, x, w);
+    return rc ? rc : assay_check_batch(c, x, w->dims[0]);
+}
 
 static int check_dtypes(const struct assay_op_check *c,
                         const struct assay_tensor *x,

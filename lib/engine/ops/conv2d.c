@@ -4,48 +4,15 @@
 
 #include <inttypes.h>
 
-static int check_groups(const struct assay_op_check *c,
-                        const struct assay_tensor *x,
-                        const struct assay_tensor *w)
-{
-    int32_t groups = c->layer->p.conv2d.groups;
-    char text[ASSAY_SHAPE_TEXT];
-    if (groups < 1 || x->dims[3] % groups != 0 || w->dims[0] % groups != 0)
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
-                                  "groups: expected a divisor of %" PRId64
-                                  " input and %" PRId64
-                                  " output channels, found %" PRId32,
-                                  x->dims[3], w->dims[0], groups);
-    if (w->dims[3] != x->dims[3] / groups)
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
-                                  "weights shape %s: expected %" PRId64
-                                  " input channels per group, found %" PRId64,
-                                  assay_shape_text(w, text),
-                                  x->dims[3] / groups, w->dims[3]);
-    return 0;
-}
-
 static int check_shapes(const struct assay_op_check *c)
 {
     const struct assay_conv2d_params *q = &c->layer->p.conv2d;
     const struct assay_tensor *x = assay_layer_input(c, 0);
     const struct assay_tensor *w = assay_layer_input(c, 1);
     const struct assay_tensor *y = assay_layer_output(c);
-    int rc = assay_check_rank(c, "input", x, 4);
-    if (!rc)
-        rc = assay_check_rank(c, "weights", w, 4);
-    if (!rc)
-        rc = assay_check_rank(c, "output", y, 4);
-    if (!rc)
-        rc = check_groups(c, x, w);
+    int rc = assay_conv_check_shapes(c);
     if (rc)
         return rc;
-    if (y->dims[0] != x->dims[0] || y->dims[3] != w->dims[0])
-        return ASSAY_REFUSE_LAYER(
-            c, ASSAY_EFORMAT,
-            "output batch and channels: expected "
-            "%" PRId64 " and %" PRId64 ", found %" PRId64 " and %" PRId64,
-            x->dims[0], w->dims[0], y->dims[0], y->dims[3]);
     const struct assay_window_axis h = {
         "h",           x->dims[1], y->dims[1],    w->dims[1], q->stride_h,
         q->dilation_h, q->pad_top, q->pad_bottom, true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What conv2d and gemm share: both run on the convolution kernels. */
+/* What conv2d, conv_transpose2d and gemm share: they run on the convolution kernels. */
 #ifndef ASSAY_ENGINE_OPS_CONV2D_H
 #define ASSAY_ENGINE_OPS_CONV2D_H
 
@@ -12,6 +12,10 @@ struct assay_conv_params {
     const void *weights, *bias; /* as in the slice; bias may be unaligned */
     size_t kernel_packed;       /* bytes, rounded; the bias follows */
 };
+
+/* Ranks, groups, batch and channels of x, weights and output of conv2d and
+ * conv_transpose2d. */
+int assay_conv_check_shapes(const struct assay_op_check *c) ASSAY_MUST_CHECK;
 
 /*
  * With p's geometry filled in and its shapes proved: dtypes, zero points,

@@ -14,31 +14,6 @@ struct params {
     const struct assay_grid_sample_kernel *kernel;
 };
 
-int assay_check_sampled(const struct assay_op_check *c)
-{
-    const struct assay_tensor *x = assay_layer_input(c, 0);
-    const struct assay_tensor *y = assay_layer_output(c);
-    int rc = assay_check_no_in_programs(c);
-    if (!rc)
-        rc = assay_check_rank(c, "input", x, 4);
-    if (!rc)
-        rc = assay_check_rank(c, "output", y, 4);
-    if (rc)
-        return rc;
-    if (x->dtype != ASSAY_S8 && x->dtype != ASSAY_U8 && x->dtype != ASSAY_S16)
-        return ASSAY_REFUSE_LAYER(c, ASSAY_EUNSUPPORTED,
-                                  "input dtype: expected int8, uint8 or "
-                                  "int16, found %s",
-                                  assay_dtype_name(x->dtype));
-    if (y->dims[0] != x->dims[0] || y->dims[3] != x->dims[3])
-        return ASSAY_REFUSE_LAYER(
-            c, ASSAY_EFORMAT,
-            "output batch and channels: expected "
-            "%" PRId64 " and %" PRId64 ", found %" PRId64 " and %" PRId64,
-            x->dims[0], x->dims[3], y->dims[0], y->dims[3]);
-    return 0;
-}
-
 static int check_grid(const struct assay_op_check *c)
 {
     const struct assay_tensor *grid = assay_layer_input(c, 1);

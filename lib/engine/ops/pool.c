@@ -20,14 +20,10 @@ static int check_shapes(const struct assay_op_check *c, struct assay_pool *p)
     int rc = assay_check_rank(c, "input", x, 4);
     if (!rc)
         rc = assay_check_rank(c, "output", y, 4);
+    if (!rc)
+        rc = assay_check_batch(c, x, x->dims[3]);
     if (rc)
         return rc;
-    if (y->dims[0] != x->dims[0] || y->dims[3] != x->dims[3])
-        return ASSAY_REFUSE_LAYER(
-            c, ASSAY_EFORMAT,
-            "output batch and channels: expected "
-            "%" PRId64 " and %" PRId64 ", found %" PRId64 " and %" PRId64,
-            x->dims[0], x->dims[3], y->dims[0], y->dims[3]);
     const struct assay_window_axis h = {
         "h",           x->dims[1], y->dims[1],    q->kh, q->stride_h,
         q->dilation_h, q->pad_top, q->pad_bottom, false};
