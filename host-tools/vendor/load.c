@@ -90,8 +90,9 @@ static int add_text(struct assay_vendor *v, struct assay_vendor_texts *list,
     return 0;
 }
 
-static int read_file(struct assay_vendor *v, const char *path,
-                     enum assay_vendor_kind kind, struct assay_err *err)
+int assay_vendor_read(struct assay_vendor *v, enum assay_vendor_kind kind,
+                      char *data, size_t n, const char *file,
+                      struct assay_err *err)
 {
     static const assay_vendor_reader_fn readers[] = {
         [ASSAY_VENDOR_YAML] = assay_vendor_read_yaml,
@@ -100,6 +101,13 @@ static int read_file(struct assay_vendor *v, const char *path,
         [ASSAY_VENDOR_QUANT_CONFIG] = assay_vendor_read_quant_config,
         [ASSAY_VENDOR_DISAS] = assay_vendor_read_disas,
     };
+
+    return readers[kind](v, data, n, file, err);
+}
+
+static int read_file(struct assay_vendor *v, const char *path,
+                     enum assay_vendor_kind kind, struct assay_err *err)
+{
     const char *file = assay_vendor_str(v, path);
     uint8_t *data = NULL;
     size_t n;
@@ -116,7 +124,7 @@ static int read_file(struct assay_vendor *v, const char *path,
                                                    : ASSAY_VENDOR_MAX_FILE,
                          err);
     if (rc == 0)
-        rc = readers[kind](v, (char *)data, n, file, err);
+        rc = assay_vendor_read(v, kind, (char *)data, n, file, err);
     if (rc == 0)
         rc = add_text(v, &v->files, file, err);
     assay_free(data);
@@ -231,12 +239,9 @@ static int read_path(struct walk *w, const char *path, unsigned depth,
     return 0;
 }
 
-int assay_vendor_load(struct assay_vendor **out, const char *const *paths,
-                      size_t n_paths, struct assay_err *err)
+int assay_vendor_new(struct assay_vendor **out, struct assay_err *err)
 {
     struct assay_vendor *v = assay_calloc(1, sizeof(*v));
-    struct walk w = {v, 0, err};
-    int rc = 0;
 
     if (v == NULL || (v->arena = assay_arena_new()) == NULL) {
         assay_free(v);
@@ -244,6 +249,18 @@ int assay_vendor_load(struct assay_vendor **out, const char *const *paths,
     }
     v->hbdk_version = v->horizon_nn_version = v->hb_mapper_version = "";
     v->disas_version = v->all_node_type = "";
+    *out = v;
+    return 0;
+}
+
+int assay_vendor_load(struct assay_vendor **out, const char *const *paths,
+                      size_t n_paths, struct assay_err *err)
+{
+    struct assay_vendor *v = NULL;
+    struct walk w = {.err = err};
+    int rc = assay_vendor_new(&v, err);
+
+    w.v = v;
     for (size_t i = 0; i < n_paths && rc == 0; i++)
         rc = read_path(&w, paths[i], 0, true);
     if (rc == 0)

@@ -18,6 +18,12 @@
 typedef int (*assay_vendor_reader_fn)(struct assay_vendor *v, char *data,
                                       size_t n, const char *file,
                                       struct assay_err *err);
+/* load.c: nothing read yet; then one file's bytes, in whose kind VEC_DIFF and
+ * UNKNOWN do not occur. */
+int assay_vendor_new(struct assay_vendor **out, struct assay_err *err);
+int assay_vendor_read(struct assay_vendor *v, enum assay_vendor_kind kind,
+                      char *data, size_t n, const char *file,
+                      struct assay_err *err);
 int assay_vendor_read_yaml(struct assay_vendor *v, char *data, size_t n,
                            const char *file, struct assay_err *err);
 int assay_vendor_read_log(struct assay_vendor *v, char *data, size_t n,
