@@ -123,7 +123,7 @@ enum assay_dtype assay_onnx_dtype(int32_t type)
 const char *assay_onnx_type_name(int32_t type)
 {
     static const char *const names[] = {
-        "no type", "float32", "uint8",     "int8",       "uint16",   "int16",
+        "untyped", "float32", "uint8",     "int8",       "uint16",   "int16",
         "int32",   "int64",   "string",    "bool",       "float16",  "float64",
         "uint32",  "uint64",  "complex64", "complex128", "bfloat16",
     };

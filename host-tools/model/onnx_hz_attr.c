@@ -239,6 +239,11 @@ int assay_hz_ints(struct assay_onnx_import *im, const struct assay_onnx_node *n,
 
     *found = a || v != ASSAY_ONNX_NONE;
     *count = 0;
+    if (a && v != ASSAY_ONNX_NONE)
+        return assay_onnx_fail(
+            im, n, ASSAY_EFORMAT,
+            "%s: there as an attribute and as input '%.100s'", name,
+            im->g->values[v].name);
     if (a && (a->type != ASSAY_ONNX_INTS || a->n > ASSAY_MAX_RANK))
         return a->type != ASSAY_ONNX_INTS
                    ? bad_type(im, n, name, "a list of integers", a->type)

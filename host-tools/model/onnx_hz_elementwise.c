@@ -177,6 +177,8 @@ int assay_hz_requantize(struct assay_onnx_import *im,
         rc = assay_hz_word(im, n, "method", "Rescale", false, &which);
     if (!rc)
         rc = assay_hz_format(im, n, false, NULL);
+    if (!rc) /* whichever it is, when all entries are equal */
+        rc = assay_hz_int(im, n, "axis", INT64_MIN, INT64_MAX, &bits, &axis);
     if (!rc)
         rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_S8_16, &x);
     if (rc)

@@ -9,6 +9,20 @@
 
 #include "host-tools/model/onnx_hz.h"
 
+/* A file of a few bytes must not make constants that fill the memory. */
+#define MAX_MADE ((int64_t)1 << 24)
+
+static int check_made(struct assay_onnx_import *im,
+                      const struct assay_onnx_node *n, int64_t elements)
+{
+    if (elements <= MAX_MADE)
+        return 0;
+    return assay_onnx_skip(im,
+                           "'%s' would make a constant of %lld elements, more "
+                           "than the limit of %lld",
+                           n->op, (long long)elements, (long long)MAX_MADE);
+}
+
 /* The output of a step along one axis: the node's own, or one in between. */
 static int step_output(struct assay_onnx_import *im,
                        const struct assay_onnx_node *n, uint32_t x,
@@ -126,6 +140,8 @@ static int filling(struct assay_onnx_import *im,
 
     t.dims[axis] = count;
     rc = assay_tensor_count(&t, &total, &bytes, im->err);
+    if (!rc)
+        rc = check_made(im, n, (int64_t)total);
     if (rc)
         return rc;
     data = assay_arena_alloc(im->g->arena, bytes);
@@ -172,8 +188,12 @@ static int pad_with_cells(struct assay_onnx_import *im,
 {
     int64_t size = im->s->tensors[*x].dims[axis];
     int64_t count = p->before[axis] + size + p->after[axis];
-    int32_t *at = assay_arena_array(im->g->arena, (size_t)count, sizeof(*at));
+    int rc = check_made(im, n, count);
+    int32_t *at;
 
+    if (rc)
+        return rc;
+    at = assay_arena_array(im->g->arena, (size_t)count, sizeof(*at));
     if (!at)
         return assay_onnx_no_memory(im);
     for (int64_t i = 0; i < count; i++) {
@@ -192,12 +212,20 @@ static int pad_axes(struct assay_onnx_import *im,
                     const struct assay_onnx_node *n, const struct pad *p,
                     uint32_t x)
 {
-    uint32_t rank = im->s->tensors[x].rank, last = 0;
-    int rc = 0;
+    const struct assay_tensor *t = &im->s->tensors[x];
+    uint32_t rank = t->rank, last = 0;
+    int64_t dims[ASSAY_MAX_RANK];
+    int rc;
 
-    for (uint32_t i = 0; i < rank; i++)
+    for (uint32_t i = 0; i < rank; i++) {
+        dims[i] = p->before[i] + t->dims[i] + p->after[i];
         if (p->before[i] || p->after[i])
             last = i;
+    }
+    /* Before anything is made for a shape that the file does not have. */
+    rc = assay_onnx_out(im, n, rank, dims);
+    if (!rc)
+        rc = assay_onnx_check_info(im, n->out[0], t->dtype);
     for (uint32_t i = 0; !rc && i <= last && i < rank; i++) {
         if (!p->before[i] && !p->after[i] && i != last)
             continue;
@@ -257,6 +285,8 @@ int assay_hz_std_pad(struct assay_onnx_import *im,
         return assay_onnx_skip(im, "'%s' with pads in an attribute", n->op);
     if (value)
         return assay_onnx_skip(im, "'%s' with a value in an attribute", n->op);
+    if (!im->s->tensors[x].rank)
+        return assay_onnx_skip(im, "'%s' of a scalar", n->op);
     for (size_t i = 0; i < k->count && i < 2 * ASSAY_MAX_RANK; i++)
         v[i] = assay_onnx_const_int(k, i);
     rc = read_pads(im, n, v, k->count, &im->s->tensors[x], &p);
@@ -324,8 +354,12 @@ static int resize_axis(struct assay_onnx_import *im,
                        int nearest, bool last)
 {
     int64_t in = im->s->tensors[*x].dims[axis];
-    int32_t *at = assay_arena_array(im->g->arena, (size_t)out, sizeof(*at));
+    int rc = check_made(im, n, out);
+    int32_t *at;
 
+    if (rc)
+        return rc;
+    at = assay_arena_array(im->g->arena, (size_t)out, sizeof(*at));
     if (!at)
         return assay_onnx_no_memory(im);
     for (int64_t i = 0; i < out; i++) {

@@ -107,6 +107,10 @@ int assay_onnx_quant(struct assay_onnx_import *im,
 int assay_onnx_out(struct assay_onnx_import *im,
                    const struct assay_onnx_node *n, uint32_t rank,
                    const int64_t *dims) ASSAY_MUST_CHECK;
+/* What the file says of a value's type and shape agrees with dtype and
+ * im->out_dims. */
+int assay_onnx_check_info(struct assay_onnx_import *im, uint32_t value,
+                          enum assay_dtype dtype) ASSAY_MUST_CHECK;
 /* The activation that a value is, in source dims im->out_dims. */
 int assay_onnx_new_tensor(struct assay_onnx_import *im, uint32_t value,
                           enum assay_dtype dtype, const struct assay_quant *q,

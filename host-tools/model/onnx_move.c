@@ -158,6 +158,9 @@ static int reshape_dims(struct assay_onnx_import *im,
     bool found;
     int rc = int_list(im, n, "shape", dims, rank, &found);
 
+    if (!rc && n->n_in > 2)
+        rc = assay_onnx_fail(im, n, ASSAY_EFORMAT, "%u inputs, expected 2",
+                             n->n_in);
     if (!rc)
         rc =
             assay_onnx_attr_int(im->g, n, "allowzero", 0, &allow_zero, im->err);

@@ -187,9 +187,11 @@ static int contradicts(struct assay_onnx_import *im,
 
 /* A shape or a type in the file that contradicts the inferred one is an error
  * of the file or of this reader: either must be told. */
-static int check_info(struct assay_onnx_import *im,
-                      const struct assay_onnx_value *v, enum assay_dtype dtype)
+int assay_onnx_check_info(struct assay_onnx_import *im, uint32_t value,
+                          enum assay_dtype dtype)
 {
+    const struct assay_onnx_value *v = &im->g->values[value];
+
     if (!v->has_info)
         return 0;
     if (v->info_type && assay_onnx_dtype(v->info_type) != dtype)
@@ -214,7 +216,7 @@ int assay_onnx_new_tensor(struct assay_onnx_import *im, uint32_t value,
 {
     const struct assay_onnx_value *v = &im->g->values[value];
     struct assay_tensor *t;
-    int rc = check_info(im, v, dtype);
+    int rc = assay_onnx_check_info(im, value, dtype);
 
     if (!rc)
         rc = assay_slice_add_tensor(im->s, index, im->err);

@@ -12,6 +12,9 @@ static int read_perm(struct assay_onnx_import *im,
     bool seen[ASSAY_MAX_RANK] = {false};
     int rc;
 
+    if (n->n_in != 1)
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT, "%u inputs, expected 1",
+                               n->n_in);
     for (uint32_t i = 0; i < rank; i++)
         perm[i] = rank - 1 - i;
     rc = assay_onnx_attr_ints(im->g, n, "perm", rank, perm, im->err);
