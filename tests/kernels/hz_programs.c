@@ -122,10 +122,13 @@ static void scale_steps(struct kc *k, struct kc_program *to, size_t n,
     free(post);
 }
 
-static void relu(struct kc_program *to, int64_t hi)
+/* From 0 up; now and then bounds that the output's type does not have. */
+static void relu(struct kc *k, struct kc_program *to, int64_t hi)
 {
-    int64_t lo = 0;
+    int64_t lo = kc_chance(k, 20) ? -kc_range(k, 0, hi) : 0;
 
+    if (kc_chance(k, 40))
+        hi = kc_range(k, 0, hi);
     kc_step(to, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &lo, &hi);
 }
 
@@ -220,7 +223,7 @@ void kc_hz_program(struct kc *k, struct kc_program *to, unsigned which,
         scale_steps(k, to, n, *y, form == GAP ? up : down,
                     form == GAP || form == MATMUL ? up : down);
     if (form == CONV_RELU || form == CONV_INPUT_R || (high && kc_chance(k, 50)))
-        relu(to, hi);
+        relu(k, to, hi);
     if (!k->opt.bench && kc_chance(k, 20))
         near_miss(k, to, *y);
 }
