@@ -27,15 +27,24 @@ EXPECTED = set().union(
     *[pairs(op, (I8, I16), (I8, I16)) for op in (
         "HzSElementwiseAdd", "HzSElementwiseSub", "HzSElementwiseMul",
         "HzRequantize")],
+    *[pairs(op, (I8,), (I8, I16, I32)) for op in (
+        "HzSQuantizedMatmul", "HzSQuantizedGlobalAveragePool")],
+    pairs("HzQuantizedComparison", (I8, I16), (I8,)),
+    pairs("HzLut2Layer", (I16,), (I8, I16)),
+    *[{"%s %s to %s" % (op, t, t) for t in ("int8", "int16")} for op in (
+        "HzQuantizedArgMax", "HzQuantizedBitShift", "HzPad",
+        "HzChannelShuffle", "Pad", "Resize")],
+    {"Pad float32 to float32", "Resize float32 to float32",
+     "Mean float32 to float32", "Sum float32 to float32"},
     *[pairs(op, (I8,), (I8, I16)) for op in (
-        "HzSQuantizedMatmul", "HzSQuantizedGlobalAveragePool",
         "HzSQuantizedReduceMean", "HzSQuantizedReduceSum")],
     {"conv " + k for k in (
         "1x1", "of one channel", "of 33 channels", "groups", "depthwise",
         "depthwise times 2", "dilation", "stride 3", "lopsided pads",
         "window in the padding", "batch", "relu", "one entry for all",
         "sumin", "sumin is x", "sumin shifted left", "sumin shifted right",
-        "sumin of int16 x", "sumin with 32 bits", "bias scaled",
+        "sumin of int16 x", "sumin with 32 bits", "sumin of int16",
+        "sumin of int8 and int16", "bias scaled",
         "accumulator wraps", "16-bit saturation")},
     {"deconv " + k for k in ("groups", "depthwise", "lopsided pads",
                              "output padding", "relu", "stride 1",
@@ -48,7 +57,20 @@ EXPECTED = set().union(
     {"resize " + k for k in ("center", "origin", "given_step", "twice",
                              "down", "up")},
     {"grid " + k for k in ("zeros", "border", "nearest", "cut")},
-    {"pool ceil_mode", "pool lopsided pads"})
+    {"pool ceil_mode", "pool lopsided pads"},
+    {"preprocess of channel_group %d" % k for k in (1, 3)},
+    {"shift " + k for k in ("LEFT", "RIGHT", "one for all",
+                            "one a channel", "LEFT saturates")},
+    {"compare " + k for k in ("Greater", "GreaterOrEqual", "Less",
+                              "LessOrEqual", "Equal", "broadcast",
+                              "equals")},
+    {"%s %s" % (p, k) for p in ("HzPad", "Pad") for k in (
+        "constant", "reflect", "edge", "one axis", "several axes")},
+    {"HzPad value", "argmax wraps", "table int8 saturates",
+     "depth to space DCR", "depth to space CRD", "slice backwards"},
+    {"several of %d" % k for k in (1, 2, 3, 4)}, {"several broadcast"},
+    {"nearest " + k for k in ("asymmetric floor", "half_pixel", "sizes",
+                              "align_corners", "down")})
 
 
 def conv(model, proto, node, have, add):
@@ -83,11 +105,14 @@ def conv(model, proto, node, have, add):
         add("conv accumulator wraps")
     if a.get("use_sumin"):
         add("conv sumin")
+        e = have[proto.input[4]]
         for name, there in (
                 ("is x", proto.input[4] == proto.input[0]),
                 ("shifted left", max(a["e_shift"]) > 0),
                 ("shifted right", min(a["e_shift"]) < 0),
                 ("of int16 x", x.dtype == I16),
+                ("of int16", e.dtype == I16),
+                ("of int8 and int16", e.dtype == I16 and x.dtype == I8),
                 ("with 32 bits", y.dtype == I32)):
             if there:
                 add("conv sumin " + name)
@@ -134,6 +159,8 @@ def other(proto, node, have, add):
     x = have[proto.input[0]]
     if node.op == "HzLut2Layer":
         add("table " + a["symmetry_mode"])
+        if y.dtype == I8 and np.isin(y, (-128, 127)).any():
+            add("table int8 saturates")
     elif node.op == "HzQuantizedRoiResize":
         add("resize " + a["align_mode"])
         add("resize up" if y.shape[1] > x.shape[1] else "resize down")
@@ -150,6 +177,58 @@ def other(proto, node, have, add):
             add("pool ceil_mode")
         if a["pads"][:2] != a["pads"][2:]:
             add("pool lopsided pads")
+
+
+FORMS = {"HzQuantizedBitShift", "HzQuantizedComparison", "HzPad", "Pad",
+         "HzQuantizedArgMax", "HzDepthToSpace", "Slice", "Mean", "Sum",
+         "Resize", "HzSQuantizedPreprocess"}
+
+
+def form_names(op, a, ins, y):
+    """(name, is it there?) of what layers_forms.py makes, and its like."""
+    x = ins[0]
+    if op == "HzQuantizedBitShift":
+        n = np.array(a["shift"])
+        return [(a["direction"], True), ("one for all", n.size == 1),
+                ("one a channel", n.size > 1), ("LEFT saturates", (
+                    a["direction"] == "LEFT" and
+                    (y != (x.astype(np.int64) << n)).any()))]
+    if op == "HzQuantizedComparison":
+        return [(a["comparison"], True), ("equals", (ins[0] == ins[1]).any()),
+                ("broadcast", x.shape != ins[1].shape)]
+    if op in ("HzPad", "Pad"):
+        axes = sum(s != t for s, t in zip(x.shape, y.shape))
+        return [(a.get("mode", "constant"), True), ("one axis", axes == 1),
+                ("several axes", axes > 1),
+                ("value", len(ins) == 2 and ins[1].any())]
+    if op == "HzQuantizedArgMax":
+        return [("wraps", (y < 0).any())]
+    if op == "HzDepthToSpace":
+        return [(a["mode"], True)]
+    if op == "Slice":
+        return [("backwards", len(ins) > 4 and (ins[4] < 0).any())]
+    if op == "HzSQuantizedPreprocess":
+        return [("of channel_group %d" % a["channel_group"], True)]
+    if op == "Resize":
+        how = a["coordinate_transformation_mode"]
+        return [(how, True), (how + " " + a["nearest_mode"], True),
+                ("sizes", len(ins) > 3),
+                ("down", np.less(y.shape, x.shape).any())]
+    return [("of %d" % len(ins), True),
+            ("broadcast", len({v.shape for v in ins}) > 1)]
+
+
+def forms(model, proto, node, have, add):
+    ins = [have[i] if i in have else model.const[i] for i in proto.input]
+    stem = {"HzQuantizedBitShift": "shift", "HzQuantizedArgMax": "argmax",
+            "HzQuantizedComparison": "compare", "Slice": "slice",
+            "HzDepthToSpace": "depth to space", "Mean": "several",
+            "Sum": "several", "Resize": "nearest",
+            "HzSQuantizedPreprocess": "preprocess"}.get(node.op, node.op)
+    for name, there in form_names(node.op, node.attrs, ins,
+                                  have[proto.output[0]]):
+        if there:
+            add("%s %s" % (stem, name))
 
 
 def main():
@@ -171,6 +250,8 @@ def main():
                 deconv(node, add)
             elif node.op.startswith("HzSElementwise"):
                 elementwise(model, proto, node, have, add)
+            elif node.op in FORMS:
+                forms(model, proto, node, have, add)
             else:
                 other(proto, node, have, add)
     for name, n in sorted(count.items()):

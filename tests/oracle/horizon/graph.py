@@ -18,7 +18,7 @@ import ops
 from rules import DEFAULT
 
 STANDARD = {"Transpose", "Concat", "Split", "Slice", "Gather", "Tile", "Max",
-            "Reshape", "Cast", "Softmax"}
+            "Reshape", "Cast", "Softmax", "Pad", "Resize", "Sum", "Mean"}
 # Shifts and multiplier of the output, for what has them.
 OUTPUT_KEYS = {
     "HzSQuantizedConv": ("right_shift", "scale", "out_shift"),

@@ -173,7 +173,7 @@ def convolution(m, x, dtype=None, kind=None, sumin=None, relu=None, name=None,
     if sumin or (sumin is None and m.odds(0.2)):
         size = (n, *out, cout)
         e = sumin or (x if g.shape(x) == size and m.odds(0.7) else
-                      m.input("e", size, I8))
+                      m.input("e", size, m.one_of(I8, I8, I16)))
         inputs.append(e)
         entries = 1 if m.odds(0.15) else cout
         lo, hi = m.one_of((-14, 0), (0, 6), (-8, 2), (-3, -1))
@@ -188,14 +188,14 @@ def convolution(m, x, dtype=None, kind=None, sumin=None, relu=None, name=None,
 
 def preprocess(m, x):
     g, name = m.g, m.name("HZ_PREPROCESS_FOR")
-    wraps = m.odds(0.3)
+    wraps, groups = m.odds(0.3), int(m.one_of(1, 3))
     b, b_scale = bias_of(m, 3, wraps, 9000)
     inputs = [x, g.constant(name + "_weight_quantized",
-                            weights(m, (3, 1, 1, 3))),
+                            weights(m, (3, 1, 1, 3 // groups))),
               g.constant(name + "_bias_quantized", b),
               g.constant(name + "_bias_b_scale", b_scale)]
     attrs = {"data_format": "NHWC", "input_type": "YUV_BT601_FULL_RANGE_128",
-             "channel_group": 1, "weight_thresholds": [0.1] * 3,
+             "channel_group": groups, "weight_thresholds": [0.1] * 3,
              "output_bit": 8, "high_precision_output": 0}
     m.output("HzSQuantizedPreprocess", inputs, attrs, 8, wraps=wraps)
     return g.node("HzSQuantizedPreprocess", name, inputs, I8, **attrs)
@@ -367,6 +367,8 @@ def segments(m, mode):
             scale, bias = -scale, -bias
         rows.append((scale, int(np.clip(bias, -32767, 32767)),
                      min(left, 15), right))
+    if mode == "ORIGIN_SYMMETRIC" and m.odds(0.4):
+        rows[0] = (-32767, -32767, 15, 8)  # -32768, to be negated
     return bound, [list(v) for v in zip(*rows)]
 
 
@@ -376,11 +378,12 @@ def table16(m, x):
     table = m.values((384,), I16, m.one_of("any", "small", "rails"))
     if m.odds(0.5):
         table = np.sort(table)
-    return m.g.node("HzLut2Layer", m.name("tanh"), [x], I16, lut_type="tanh",
-                    output_bit=16, rounding_method="ROUND",
-                    symmetry_mode=mode, table_param=listed(table),
-                    scale=scale, bias=bias, left_shift=left,
-                    right_shift=right, bound=bound,
+    dtype = m.one_of(I8, I16, I16, I16)
+    return m.g.node("HzLut2Layer", m.name("tanh"), [x], dtype,
+                    lut_type="tanh", output_bit=bits_of(dtype),
+                    rounding_method="ROUND", symmetry_mode=mode,
+                    table_param=listed(table), scale=scale, bias=bias,
+                    left_shift=left, right_shift=right, bound=bound,
                     data_format=format_of(m, x))
 
 

@@ -4,7 +4,7 @@ elements. See layers.py."""
 import numpy as np
 
 import scaling
-from layers import I8, I16, bits_of
+from layers import I8, I16, I32, bits_of
 from scaling import listed
 
 
@@ -57,7 +57,10 @@ def global_average(m, x, dtype=None):
     if large:  # sums beyond 16 bits
         x = m.g.input(m.name("flat"), [m.values((1, 18, 20, 4), I8, "flat")
                                        for _ in range(m.g.n_samples)])
-    dtype = dtype or m.one_of(I8, I16)
+    dtype = dtype or m.one_of(I8, I8, I16, I16, I32)
+    if dtype == I32:  # a tail
+        return m.g.node("HzSQuantizedGlobalAveragePool", m.name("gap"), [x],
+                        dtype, output_bit=32, data_format="NHWC")
     attrs = {"rounding_method": "ROUND", "output_bit": bits_of(dtype),
              "data_format": "NHWC"}
     m.output("HzSQuantizedGlobalAveragePool", [x], attrs, bits_of(dtype))
@@ -88,10 +91,15 @@ def reduce_max(m, x):
 
 def arg_max(m, x):
     g = m.g
-    y = g.node("HzQuantizedArgMax", m.name("argmax"), [x], I8,
-               axis=int(m.one_of(3, 3, 1, 2)), output_bit=8)
+    dtype, axis = g.dtype(x), int(m.one_of(3, 3, 1, 2))
+    if m.odds(0.5):  # an int8 index wraps
+        shape = (1, 2, 3, int(m.one_of(129, 200, 300)))
+        x, axis = g.input(m.name("wide"), [
+            m.values(shape, dtype, "any") for _ in range(g.n_samples)]), 3
+    y = g.node("HzQuantizedArgMax", m.name("argmax"), [x], dtype, axis=axis,
+               output_bit=bits_of(dtype))
     if m.odds(0.4):
-        y = g.node("Transpose", m.name("t"), [y], I8, perm=[0, 3, 1, 2])
+        y = g.node("Transpose", m.name("t"), [y], dtype, perm=[0, 3, 1, 2])
         y = g.node("Cast", m.name("argmax_cast"), [y], np.int64, to=7)
     return y
 
@@ -109,7 +117,10 @@ def matmul(m, x, b=None, dtype=None):
         last = int(m.one_of(1, 3, 8, 19))
         lead = shape[:-2] if m.odds(0.8) else (1,) * (len(shape) - 2)
         b = m.input("b", (*lead, shape[-1], last), I8)
-    dtype = dtype or m.one_of(I8, I16)
+    dtype = dtype or m.one_of(I8, I8, I16, I16, I32)
+    if dtype == I32:  # a tail
+        return g.node("HzSQuantizedMatmul", m.name("matmul"), [x, b], dtype,
+                      output_bit=32)
     attrs = {"output_bit": bits_of(dtype), "rounding_method": "ROUND"}
     m.output("HzSQuantizedMatmul", [x, b], attrs, bits_of(dtype), False)
     return g.node("HzSQuantizedMatmul", m.name("matmul"), [x, b], dtype,
@@ -254,7 +265,8 @@ def depth_to_space(m, x):
             k = g.constant(m.name("k"), np.array([1, 1, 1, 4], np.int64))
             x = g.node("Tile", m.name("tile"), [x, k], g.dtype(x))
     return g.node("HzDepthToSpace", m.name("d2s"), [x], g.dtype(x),
-                  blocksize=2, mode="DCR", data_format="NHWC")
+                  blocksize=2, mode=m.one_of("DCR", "CRD"),
+                  data_format="NHWC")
 
 
 def space_to_depth(m, x):
@@ -279,7 +291,8 @@ def quantize(m, shape=None):
     name = m.name("x")
     bits = int(m.one_of(8, 8, 16))
     scale = np.float32(some_scale(m, -12, 2, 1)[0])
-    shape = shape or m.one_of((1, 3, 5, 6), (2, 4, 7, 3), (1, 33), (1, 1, 9, 9))
+    shape = shape or m.one_of((1, 3, 5, 6), (2, 4, 7, 3), (1, 33),
+                              (1, 1, 9, 9))
     arrays = []
     for _ in range(g.n_samples):
         top = 2 ** (bits - 1)

@@ -16,6 +16,7 @@ import shutil
 import numpy as np
 
 import layers as l
+import layers_forms as forms
 import layers_more as more
 import nets
 from graph import Graph
@@ -30,28 +31,33 @@ FLAT = [(2, 7, 5), (1, 12, 8), (3, 10)]  # as between Reshapes
 BOTH, ONE = (I8, I16), (I8,)
 # Layers that take tensors of any rank.
 ANY_RANK = {l.add_or_sub, l.multiply, l.table8, l.table16, more.reduce_scaled,
-            more.reduce_max, more.dequantize, more.softmax}
+            more.reduce_max, more.dequantize, more.softmax,
+            forms.comparison, forms.standard_pad}
 # function, types of the input, weight in a model of its family and in others
 LAYERS = {
     "conv": [(l.convolution, BOTH, 10), (l.deconvolution, ONE, 4),
              (l.preprocess, ONE, 1)],
     "elementwise": [(l.add_or_sub, BOTH, 9), (l.multiply, BOTH, 5),
                     (l.requantize, BOTH, 4), (l.prelu, BOTH, 3),
-                    (l.table8, ONE, 1), (l.table16, (I16,), 3),
-                    (l.maximum, BOTH, 1)],
+                    (l.table8, ONE, 1), (l.table16, (I16,), 5),
+                    (l.maximum, BOTH, 1), (forms.bit_shift, BOTH, 3),
+                    (forms.comparison, BOTH, 3)],
     "pool": [(more.max_pool, BOTH, 2), (more.average_pool, ONE, 2),
              (more.global_max, BOTH, 1), (more.global_average, ONE, 4),
              (more.reduce_scaled, BOTH, 4), (more.reduce_max, BOTH, 1),
-             (more.arg_max, ONE, 1), (more.matmul, ONE, 3),
+             (more.arg_max, BOTH, 2), (more.matmul, ONE, 4),
              (more.resize, ONE, 3), (more.upsample, BOTH, 1),
              (more.grid_sample, ONE, 3)],
     "move": [(more.transpose, BOTH, 1), (more.reshape, BOTH, 1),
              (more.concat, BOTH, 1), (more.split, BOTH, 1),
              (more.slice_of, BOTH, 2), (more.gather, BOTH, 1),
              (more.tile, BOTH, 1), (more.depth_to_space, BOTH, 1),
-             (more.space_to_depth, BOTH, 1)],
+             (more.space_to_depth, BOTH, 1), (forms.pad, BOTH, 2),
+             (forms.standard_pad, BOTH, 2), (forms.shuffle, BOTH, 1),
+             (forms.nearest, BOTH, 2)],
     "float": [(lambda m, x: more.quantize(m), BOTH, 2),
-              (more.dequantize, BOTH, 1), (more.softmax, BOTH, 1)],
+              (more.dequantize, BOTH, 1), (more.softmax, BOTH, 1),
+              (forms.several, BOTH, 1)],
 }
 KINDS = ["conv", "elementwise", "pool", "net"]
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 import layers as l
+import layers_forms as forms
 import layers_more as more
 from layers import I8, I16, I32
 
@@ -98,10 +99,23 @@ def warped(m, x):
     return more.grid_sample(m, x, grid)
 
 
+def padded(m, x):
+    return m.one_of(forms.pad, forms.bit_shift)(m, x)
+
+
+def masked(m, x):
+    """Where one channel is above a number: a product with 0 or 1."""
+    return l.multiply(m, x, [x, forms.comparison(m, x)])
+
+
 def tail(m, x):
-    """Convolution with all 32 bits, transposed, dequantized per channel."""
+    """All 32 bits of a sum, transposed, dequantized per channel."""
+    if m.odds(0.2):
+        x = more.global_average(m, as8(m, x), I32)
+        y = more.dequantize(m, x)
+        return more.reshape(m, y, (m.g.shape(y)[0], -1))
     if m.odds(0.5):
-        x = more.global_average(m, as8(m, x))
+        x = more.global_average(m, as8(m, x), m.one_of(I8, I16))
     x = l.convolution(m, x, I32, 1, shape=int(m.one_of(2, 5, 10)))
     if m.odds(0.4):
         return more.softmax(m, x)
@@ -111,7 +125,7 @@ def tail(m, x):
 
 
 BLOCKS = [residual, residual, squeeze, branches, pooled, scaled, activated,
-          activated, attention, warped,
+          activated, attention, warped, padded, masked,
           lambda m, x: l.convolution(m, x, m.one_of(I8, I16)),
           lambda m, x: l.convolution(m, x, m.one_of(I8, I16), relu=True),
           lambda m, x: l.deconvolution(m, as8(m, x)),

@@ -10,21 +10,11 @@ import collections
 
 import numpy as np
 
-from rules import I64, accumulator, finish, limits, saturate, shift
+import ops_forms
+from rules import (I64, accumulator, finish, ints, limits, saturate, shift,
+                   width)
 
 Node = collections.namedtuple("Node", "op attrs")
-
-
-def width(dtype):
-    return np.dtype(dtype).itemsize * 8
-
-
-def ints(attrs, key, default=None):
-    """A list of one entry a channel, or of one for all."""
-    v = attrs.get(key, default)
-    if v is None:
-        raise KeyError("attribute '%s' is missing" % key)
-    return np.atleast_1d(np.asarray(v, I64))
 
 
 def relu(v, attrs):
@@ -65,7 +55,7 @@ def pool_taps(x, attrs, outside):
 def window_sums(x, w, attrs, excess=0):
     """Sum of x*w over each window; w is [cout, kh, kw, cin / groups]."""
     cout, kh, kw, cin = w.shape
-    groups = attrs.get("group", 1)
+    groups = attrs.get("group", attrs.get("channel_group", 1))
     sh, sw = attrs.get("strides", [1, 1])
     dh, dw = attrs.get("dilations", [1, 1])
     t, l, b, r = attrs.get("pads", [0, 0, 0, 0])
@@ -232,6 +222,8 @@ def lut16(attrs, inputs, dtypes, rules):
     if mode == "ORIGIN_SYMMETRIC":
         turned = saturate(-y, 16) if rules["lut16.negated"] == "sat" else -y
         y = np.where(x < 0, turned, y)
+    if width(dtypes[0]) == 8 and rules["lut16.int8"] == "sat":
+        y = saturate(y, 8)
     return [y]
 
 
@@ -254,6 +246,8 @@ def average_pool(attrs, inputs, dtypes, rules):
 
 def global_average(attrs, inputs, dtypes, rules):
     total = inputs[0].astype(I64).sum((1, 2), keepdims=True)
+    if width(dtypes[0]) == 32:  # a tail
+        return [total]
     return [finish(total, rules, "gap", ints(attrs, "accu_right_shift"),
                    ints(attrs, "output_scale"),
                    ints(attrs, "output_right_shift"), width(dtypes[0]))]
@@ -278,12 +272,18 @@ def arg_max(attrs, inputs, dtypes, rules):
         k = x.argmax(axis)
     else:
         k = x.shape[axis] - 1 - np.flip(x, axis).argmax(axis)
-    return [np.expand_dims(k, axis)]
+    k = np.expand_dims(k, axis)
+    if rules["argmax.index"] == "saturate":
+        k = saturate(k, width(dtypes[0]))
+    return [k]  # in the type of the output: it wraps
 
 
 def matmul(attrs, inputs, dtypes, rules):
     a, b = [v.astype(np.float64) for v in inputs]
-    return [finish((a @ b).astype(I64), rules, "matmul",
+    total = (a @ b).astype(I64)
+    if width(dtypes[0]) == 32:  # a tail
+        return [total]
+    return [finish(total, rules, "matmul",
                    ints(attrs, "right_shift"), ints(attrs, "scale"),
                    ints(attrs, "out_shift"), width(dtypes[0]))]
 
@@ -368,17 +368,6 @@ def grid_sample(attrs, inputs, dtypes, rules):
 
 # ---- what only moves --------------------------------------------------------
 
-def depth_to_space(attrs, inputs, dtypes, rules):
-    x, b = inputs[0], attrs["blocksize"]
-    n, h, w, c = x.shape
-    out = np.empty((n, h * b, w * b, c // (b * b)), x.dtype)
-    for i in range(b):
-        for j in range(b):
-            at = (i * b + j) * out.shape[3]
-            out[:, i::b, j::b] = x[..., at:at + out.shape[3]]
-    return [out]
-
-
 def space_to_depth(attrs, inputs, dtypes, rules):
     x, p, q = inputs[0], attrs["block_height"], attrs["block_width"]
     return [np.concatenate([x[:, i::p, j::q]
@@ -439,7 +428,7 @@ OPS = {
         lambda a, x: x.max(a["axis"], keepdims=True)),
     "HzQuantizedArgMax": arg_max, "HzSQuantizedMatmul": matmul,
     "HzQuantizedRoiResize": resize, "HzQuantizedResizeUpsample": upsample,
-    "HzQuantizedGridSample": grid_sample, "HzDepthToSpace": depth_to_space,
+    "HzQuantizedGridSample": grid_sample, 
     "HzSpaceToDepth": space_to_depth, "Slice": slice_of, "Split": split,
     "Softmax": softmax,
     "Transpose": simple(lambda a, x: np.transpose(x, a["perm"])),
@@ -450,6 +439,7 @@ OPS = {
     "Tile": simple(lambda a, x, k: np.tile(x, k)),
     "Max": simple(lambda a, *x: np.maximum(*x) if len(x) > 1 else x[0]),
     "Cast": simple(lambda a, x: x),
+    **ops_forms.OPS,
 }
 
 

@@ -44,8 +44,26 @@ DEFAULT = {
     "grid.rounded": "half_up", "grid.cut": "floor", "grid.nearest": "half_up",
     "grid.axes": "together", "grid.border": "clamped",
     "quantize.round": "half_even", "quantize.by": "division",
-    "argmax.of": "first",
+    "argmax.of": "first", "argmax.index": "wrap",
+    "lut16.int8": "sat",
+    "bitshift.right": "floor", "bitshift.left": "sat",
+    "compare.equals": "as named",
+    "pad.value": "given", "pad.reflect": "without the border",
+    "d2s.crd": "channel first", "shuffle.to": "interleaved",
+    "nearest.place": "as named",
 }
+
+
+def width(dtype):
+    return np.dtype(dtype).itemsize * 8
+
+
+def ints(attrs, key, default=None):
+    """A list of one entry a channel, or of one for all."""
+    v = attrs.get(key, default)
+    if v is None:
+        raise KeyError("attribute '%s' is missing" % key)
+    return np.atleast_1d(np.asarray(v, I64))
 
 
 def altered(**changes):
