@@ -159,31 +159,6 @@ static const char *column_state(const struct assay_run_layer *k,
                          assay_num_u(elements_of(k, d)).text, NULL);
 }
 
-/* A sentence, broken before column 118. */
-static void add_wrapped(struct assay_lines *l, const char *prefix,
-                        const char *text)
-{
-    /* Under a label the text goes on behind it. */
-    const char *behind = prefix[0] == ' ' ? "          " : "  ";
-    size_t room = 118 - strlen(prefix);
-
-    while (strlen(text) > room) {
-        char part[128];
-        size_t n = room;
-
-        while (n > 0 && text[n] != ' ')
-            n--;
-        if (n == 0)
-            break;
-        snprintf(part, sizeof(part), "%.*s", (int)n, text);
-        assay_line_add(l, prefix, part);
-        text += n + 1;
-        prefix = behind;
-        room = 118 - strlen(prefix);
-    }
-    assay_line_add(l, prefix, text);
-}
-
 static const char *through_text(const struct assay_run *r, uint32_t layer,
                                 enum assay_column column, char *out, size_t cap)
 {
@@ -288,7 +263,7 @@ static void also_line(const struct assay_run *r,
         snprintf(also + strlen(also), sizeof(also) - strlen(also), "%s", more);
     }
     if (also[0] != '\0')
-        add_wrapped(l, "  also    ", also);
+        assay_line_add(l, "  also    ", also);
 }
 
 /* "3x3 s2", "5x1 s2x1 d2"; the parts that say nothing are left out. */
@@ -403,7 +378,7 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
     else if (!edge_line(t, d, "  where   ", l))
         where_lines(t, d, k->column[column].count, l);
     if (through_text(r, layer, column, text, sizeof(text))[0] != '\0')
-        add_wrapped(l, "          ", text);
+        assay_line_add(l, "          ", text);
     if (r->sides[ASSAY_CASE_BPU].n_samples > 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_COMPILED, "cpu",
                       column_state(k, ASSAY_COL_CPU, cpu, sizeof(cpu)), "sim",
@@ -430,7 +405,7 @@ void assay_run_culprit_lines(const struct assay_run *r,
     assay_line_add(l, "", "");
     assay_run_sentence(r, sum, text, sizeof(text), &id);
     snprintf(prefix, sizeof(prefix), "%s: ", assay_verdict_name(sum->verdict));
-    add_wrapped(l, prefix, text);
+    assay_line_add(l, prefix, text);
     if (sum->first_column == ASSAY_COL_CPU)
         cpu_lines(r, sum->first_culprit, l);
     else

@@ -7,19 +7,52 @@
 #include "host-tools/report/report.h"
 
 #define TEXT 1024
-#define LINE 116 /* bytes that surely fit into 120 columns */
+#define LINE 116              /* bytes that surely fit into 120 columns */
+#define COLUMNS ((size_t)118) /* two are for the "# " of a header */
 
-void assay_line_add(struct assay_lines *l, const char *prefix, const char *text)
+static void add_whole(struct assay_lines *l, const char *prefix,
+                      const char *text, size_t n)
 {
     char line[TEXT + 64];
     const char *kept;
 
     if (l->n == ASSAY_MAX_LINES)
         return;
-    snprintf(line, sizeof(line), "%.60s%.1000s", prefix, text);
+    snprintf(line, sizeof(line), "%.60s%.*s", prefix, (int)n, text);
     kept = assay_arena_str(l->arena, line, strlen(line));
     if (kept != NULL)
         l->v[l->n++] = kept;
+}
+
+/* Bytes of text up to the last space within `room` columns; 0: it fits, or
+ * has no space there. */
+static size_t break_at(const char *text, size_t room)
+{
+    size_t columns = 0, space = 0;
+
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if (text[i] == ' ')
+            space = i;
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (columns > room)
+            return space;
+    }
+    return 0;
+}
+
+void assay_line_add(struct assay_lines *l, const char *prefix, const char *text)
+{
+    /* Under a label the text goes on behind it. */
+    const char *behind =
+        strlen(prefix) > 2 && prefix[0] == ' ' ? "          " : "   ";
+    size_t n;
+
+    while (!l->wide && (n = break_at(text, COLUMNS - strlen(prefix))) > 0) {
+        add_whole(l, prefix, text, n);
+        text += n + 1;
+        prefix = behind;
+    }
+    add_whole(l, prefix, text, TEXT - 1);
 }
 
 const char *assay_run_reference(const struct assay_run *r, char *out,
@@ -506,7 +539,8 @@ static void last_line(const struct assay_run *r,
                   assay_num_f(2, (double)r->duration_ms / 1000.0).text, "bytes",
                   assay_num_bytes(received).text, NULL);
     snprintf(line, sizeof(line), "%.800s   %.100s", text, figures);
-    assay_line_add(l, match ? "match   " : "", line);
+    /* The one line of a green run stays one. */
+    add_whole(l, match ? "match   " : "", line, TEXT - 1);
 }
 
 void assay_run_tail_lines(struct assay_run *r,

@@ -13,11 +13,13 @@
 
 struct assay_lines {
     struct assay_arena *arena;
+    bool wide; /* lines are not broken */
     const char *v[ASSAY_MAX_LINES];
     size_t n;
 };
 
-/* "prefix" + text; what does not fit is left out. */
+/* "prefix" + text, broken at spaces before column 120; what does not fit is
+ * left out. */
 void assay_line_add(struct assay_lines *l, const char *prefix,
                     const char *text);
 void assay_run_head_lines(struct assay_run *r,

@@ -349,6 +349,7 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     out->culprits =
         assay_calloc((size_t)sum->n_culprits + 1, sizeof(*out->culprits));
     out->head_lines.arena = out->tail_lines.arena = r->arena;
+    out->head_lines.wide = out->tail_lines.wide = r->o->wide;
     assay_run_head_lines(r, sum, &out->head_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
     fill_head(r, sum, argc, argv, out);

@@ -77,6 +77,30 @@ static int width_of(const struct assay_report *r, enum field k)
     return r->columns == (sim | bpu) ? fields[k].both : fields[k].compiled;
 }
 
+static bool inside_character(char c) /* of UTF-8: not its first byte */
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* The last (of a name) or first bytes of a text that is too long, whole
+ * characters only. */
+static void cut_text(char *out, size_t cap, const char *text, size_t width,
+                     bool name)
+{
+    size_t n = strlen(text);
+    size_t at = name ? n - (width - 2) : width - 2;
+
+    if (name) { /* a name's end tells more */
+        while (inside_character(text[at]))
+            at++;
+        snprintf(out, cap, "..%s", text + at);
+    } else {
+        while (at > 0 && inside_character(text[at]))
+            at--;
+        snprintf(out, cap, "%.*s..", (int)at, text);
+    }
+}
+
 static void put_field(const struct assay_report *r, char *line, size_t cap,
                       size_t *goal, enum field k, const char *text)
 {
@@ -85,14 +109,10 @@ static void put_field(const struct assay_report *r, char *line, size_t cap,
     bool last = width_of(r, k) < 0 || k == F_CAUSE;
     size_t width = width_of(r, k) < 0 ? 0 : (size_t)width_of(r, k);
 
-    if (!r->o->wide && fields[k].cut &&
-        n > width) { /* a name's end tells more */
-        if (k == F_NAME)
-            snprintf(cut, sizeof(cut), "..%s", text + n - (width - 2));
-        else
-            snprintf(cut, sizeof(cut), "%.*s..", (int)width - 2, text);
+    if (!r->o->wide && fields[k].cut && n > width) {
+        cut_text(cut, sizeof(cut), text, width, k == F_NAME);
         text = cut;
-        n = width;
+        n = strlen(cut);
     }
     *goal += 1 + width;
     /* A long field eats the padding of those behind it. */
@@ -115,8 +135,13 @@ static void put_line(struct assay_report *r, const char *const *texts, bool red)
         if (width_of(r, (enum field)k) != 0)
             put_field(r, line, sizeof(line), &goal, (enum field)k, texts[k]);
     }
-    if (!r->o->wide && strlen(line) > COLUMNS)
-        line[COLUMNS] = '\0';
+    if (!r->o->wide && strlen(line) > COLUMNS) {
+        size_t at = COLUMNS;
+
+        while (at > 0 && inside_character(line[at]))
+            at--;
+        line[at] = '\0';
+    }
     if (red && r->o->color)
         fprintf(r->f, "\033[31m%s\033[0m\n", line);
     else

@@ -47,6 +47,11 @@ expect_rc 0 "the report conforms to its schema"
 run "$assay" run "$work/case" --local -v
 expect_out "^# warning: 1 of 9 nodes of the log are not in this model, first 'post'" \
     "-v shows warnings"
+expect "no line of it is wider than 120 columns" python3 -c '
+import sys
+sys.exit(any(len(l.rstrip("\n")) > 120 for l in
+             open(sys.argv[1], encoding="utf-8")
+             if not l.startswith("match ")))' "$work/out"
 
 # finding TEXT REGEX SED...: the YAML edited; a contradiction, exit 2, and the
 # layers are still compared.

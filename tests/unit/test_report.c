@@ -172,6 +172,34 @@ static void lines_are_not_wider_than_120(void **state)
     free(text);
 }
 
+/* "层" is three bytes: no cut falls into one, whatever is in front of it. */
+static void cuts_leave_characters_whole(void **state)
+{
+    const struct assay_report_options o = {.max_rows = 50};
+    char name[200];
+    struct assay_row rows[1];
+
+    (void)state;
+    for (size_t shift = 0; shift < 3; shift++) {
+        char *text;
+
+        memset(name, 'n', shift);
+        name[shift] = '\0';
+        for (int i = 0; i < 40; i++)
+            strcat(name, "层");
+        rows[0] = row(ASSAY_ROW_DIVERGED, name);
+        rows[0].op = name;
+        text = text_of(&o, rows, 1, 1);
+        for (const char *p = text; *p != '\0'; p++) {
+            if ((*p & 0x80) == 0)
+                continue;
+            assert_int_equal(strncmp(p, "层", 3), 0);
+            p += 2;
+        }
+        free(text);
+    }
+}
+
 static void max_rows_counts_the_rest(void **state)
 {
     const struct assay_report_options o = {.max_rows = 1,
@@ -258,6 +286,7 @@ int main(void)
         cmocka_unit_test(rows_of_a_green_run_are_left_out),
         cmocka_unit_test(a_culprit_row),
         cmocka_unit_test(lines_are_not_wider_than_120),
+        cmocka_unit_test(cuts_leave_characters_whole),
         cmocka_unit_test(max_rows_counts_the_rest),
         cmocka_unit_test(json_of_hostile_values),
         cmocka_unit_test(json_that_cannot_be_written),
