@@ -42,6 +42,7 @@ struct assay_run_layer {
     bool column_seen[ASSAY_COL_COUNT];
     struct assay_diff column[ASSAY_COL_COUNT];
     enum assay_relation host_scalar, scalar_cpu, host_cpu, sim_bpu;
+    bool apart; /* sim and bpu differ, and so do (or may) their inputs */
     struct assay_run_cell side[ASSAY_SIDES];
     char kernel[64];
     char detail[256];

@@ -194,26 +194,50 @@ static void judge(struct assay_run *r, unsigned side)
     k->n_samples += any;
 }
 
-/* Do both columns hold the same, where both hold something? */
-static void relate(struct assay_run *r)
+/* Tensors of both columns: do they differ, or may they? */
+static bool differ(const struct assay_run *r, uint32_t t)
 {
     const struct assay_tolerance strict = {0};
+    const void *a = r->sides[ASSAY_CASE_SIM].observed.values[t];
+    const void *b = r->sides[ASSAY_CASE_BPU].observed.values[t];
+    struct assay_diff d;
 
+    if (a == NULL || b == NULL)
+        return r->sides[ASSAY_CASE_SIM].dirty[t] ||
+               r->sides[ASSAY_CASE_BPU].dirty[t];
+    assay_diff_tensor(&r->s->tensors[t], a, b, &strict, &d);
+    return d.mismatch > 0;
+}
+
+/* Do both columns hold the same, where both hold something? Data that differ
+ * say nothing where the layer's inputs do as well. */
+static int relate(struct assay_run *r)
+{
+    bool *apart = assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*apart));
+
+    if (apart == NULL)
+        return assay_fail_message(&r->error, ASSAY_EMEMORY, ASSAY_MSG_MEMORY,
+                                  NULL);
+    for (uint32_t t = 0; t < r->s->n_tensors; t++)
+        apart[t] = r->producer[t] < 0 && differ(r, t);
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
-        uint32_t t = r->s->layers[i].output;
-        const void *a = r->sides[ASSAY_CASE_SIM].observed.values[t];
-        const void *b = r->sides[ASSAY_CASE_BPU].observed.values[t];
         struct assay_run_layer *y = &r->layers[i];
-        struct assay_diff d;
+        uint32_t t = r->s->layers[i].output;
+        bool inputs = any_dirty(r, apart, i);
 
-        if (a == NULL || b == NULL)
+        apart[t] = differ(r, t);
+        if (r->sides[ASSAY_CASE_SIM].observed.values[t] == NULL ||
+            r->sides[ASSAY_CASE_BPU].observed.values[t] == NULL)
             continue;
-        assay_diff_tensor(&r->s->tensors[t], a, b, &strict, &d);
-        if (d.mismatch > 0)
+        if (apart[t] && inputs)
+            y->apart = true;
+        else if (apart[t])
             y->sim_bpu = ASSAY_REL_DIFFERS;
         else if (y->sim_bpu == ASSAY_REL_UNKNOWN)
             y->sim_bpu = ASSAY_REL_EQUAL;
     }
+    assay_free(apart);
+    return 0;
 }
 
 static int rerun(struct assay_run *r, unsigned side)
@@ -256,7 +280,7 @@ int assay_run_sides_judge(struct assay_run *r)
     }
     if (rc == 0 && r->sides[ASSAY_CASE_SIM].here &&
         r->sides[ASSAY_CASE_BPU].here)
-        relate(r);
+        rc = relate(r);
     assay_run_sides_forget(r);
     return rc;
 }

@@ -97,7 +97,9 @@ static struct assay_evidence side_evidence(const struct assay_run *r,
         e.cpu_ref = ASSAY_REL_EQUAL;
     e.input_differs = k->side[side].input_differs;
     assay_column_relations(&e, side == ASSAY_CASE_BPU, &sim, &bpu,
-                           k->sim_bpu == ASSAY_REL_EQUAL);
+                           k->apart && k->sim_bpu == ASSAY_REL_EQUAL
+                               ? ASSAY_REL_UNKNOWN
+                               : k->sim_bpu);
     return e;
 }
 

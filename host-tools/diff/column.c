@@ -66,7 +66,8 @@ static enum assay_relation relation(bool differs)
 
 void assay_column_relations(struct assay_evidence *e, bool of_bpu,
                             const struct assay_column_state *sim,
-                            const struct assay_column_state *bpu, bool same)
+                            const struct assay_column_state *bpu,
+                            enum assay_relation between)
 {
     const struct assay_column_state *other = of_bpu ? sim : bpu;
     enum assay_relation *mine = of_bpu ? &e->bpu_ref : &e->sim_ref;
@@ -76,9 +77,10 @@ void assay_column_relations(struct assay_evidence *e, bool of_bpu,
     *theirs = e->sim_bpu = ASSAY_REL_UNKNOWN;
     if (!other->observed)
         return;
-    e->sim_bpu = relation(!same);
+    e->sim_bpu = between;
     /* What the other merely inherited is right given its own inputs. */
-    *theirs = relation(other->differs && (same || other->culprit));
+    *theirs = relation(other->differs &&
+                       (between == ASSAY_REL_EQUAL || other->culprit));
 }
 
 /* Elements of an h x w image within `width` of the edges of a set. */

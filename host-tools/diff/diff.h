@@ -156,6 +156,13 @@ struct assay_column_facts {
 bool assay_column_wants_rerun(const struct assay_column_facts *f);
 struct assay_judgement assay_judge_column(const struct assay_column_facts *f);
 
+/* Relations that the verdict function looks at, for one culprit. */
+enum assay_relation {
+    ASSAY_REL_UNKNOWN = 0,
+    ASSAY_REL_EQUAL,
+    ASSAY_REL_DIFFERS
+};
+
 /* sim and bpu at the layer of a culprit, over all samples. */
 struct assay_column_state {
     bool observed;
@@ -164,10 +171,12 @@ struct assay_column_state {
 };
 struct assay_evidence;
 /* Fills sim_ref, bpu_ref and sim_bpu for a culprit of sim or (of_bpu) bpu;
- * `same`: both columns hold the same data there. */
+ * `between`: do both columns hold the same data there? UNKNOWN: they do not,
+ * and their inputs differ as well. */
 void assay_column_relations(struct assay_evidence *e, bool of_bpu,
                             const struct assay_column_state *sim,
-                            const struct assay_column_state *bpu, bool same);
+                            const struct assay_column_state *bpu,
+                            enum assay_relation between);
 
 /*
  * Does the reference compute this layer in float, so that +-1 is its own
@@ -176,13 +185,6 @@ void assay_column_relations(struct assay_evidence *e, bool of_bpu,
  */
 bool assay_reference_is_float(const struct assay_slice *s, uint32_t layer,
                               const char *golden_opt);
-
-/* Relations that the verdict function looks at, for one culprit. */
-enum assay_relation {
-    ASSAY_REL_UNKNOWN = 0,
-    ASSAY_REL_EQUAL,
-    ASSAY_REL_DIFFERS
-};
 
 enum assay_verdict {
     ASSAY_VERDICT_MATCH = 0,

@@ -45,7 +45,7 @@ static bool arithmetic(const struct assay_evidence *e)
 static bool compile(const struct assay_evidence *e)
 {
     return !e->input_differs && e->cpu_ref == EQ && e->sim_ref == NE &&
-           e->sim_bpu != NE;
+           e->bpu_ref != EQ && e->sim_bpu != NE;
 }
 
 static bool runtime(const struct assay_evidence *e)

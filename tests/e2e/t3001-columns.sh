@@ -228,6 +228,19 @@ assert v["conv2", "sim"] == v["conv2", "bpu"] == "compile", v
 assert v["pw4", "sim"] == "unexplained", v'
 column bpu none
 
+# The board is wrong in front of it: it cannot be compared with the simulator
+# there, which is judged on its own.
+compiled both --arith conv2=q31_floor --arith pw4=q31_floor
+compiled late --arith pw4=q31_floor
+column sim late
+column bpu both
+judge 1 "a runtime fault in front of a compile fault"
+report "each is told as what it is" '
+v = {(c["name"], c["column"]): c["verdict"] for c in r["culprits"]}
+assert v["conv2", "bpu"] == "runtime", v
+assert v["pw4", "sim"] == v["pw4", "bpu"] == "compile", v'
+column bpu none
+
 # The CPU's own difference at the same layer comes first.
 column sim wrong
 judge 1 "the cpu is wrong as well" --arith conv2=q31_floor

@@ -154,7 +154,8 @@ static void judgements(void **state)
 
 /* With the cpu equal to the reference. */
 static enum assay_verdict verdict(bool of_bpu, struct assay_column_state sim,
-                                  struct assay_column_state bpu, bool same)
+                                  struct assay_column_state bpu,
+                                  enum assay_relation between)
 {
     struct assay_evidence e = {
         .culprit = true,
@@ -162,7 +163,7 @@ static enum assay_verdict verdict(bool of_bpu, struct assay_column_state sim,
         .numerics_proved = true,
     };
 
-    assay_column_relations(&e, of_bpu, &sim, &bpu, same);
+    assay_column_relations(&e, of_bpu, &sim, &bpu, between);
     return assay_verdict(&e);
 }
 
@@ -173,25 +174,38 @@ static void verdicts(void **state)
     const struct assay_column_state inherited = {true, true, false};
 
     (void)state;
-    assert_int_equal(verdict(false, wrong, unseen, false),
+    assert_int_equal(verdict(false, wrong, unseen, ASSAY_REL_DIFFERS),
                      ASSAY_VERDICT_COMPILE);
-    assert_int_equal(verdict(false, wrong, wrong, true), ASSAY_VERDICT_COMPILE);
-    assert_int_equal(verdict(false, wrong, wrong, false),
+    assert_int_equal(verdict(false, wrong, wrong, ASSAY_REL_EQUAL),
+                     ASSAY_VERDICT_COMPILE);
+    assert_int_equal(verdict(false, wrong, wrong, ASSAY_REL_DIFFERS),
                      ASSAY_VERDICT_UNEXPLAINED);
-    assert_int_equal(verdict(false, wrong, equal, false),
+    assert_int_equal(verdict(false, wrong, equal, ASSAY_REL_DIFFERS),
                      ASSAY_VERDICT_UNEXPLAINED);
     /* The accelerator does what the simulator does. */
-    assert_int_equal(verdict(true, wrong, wrong, true), ASSAY_VERDICT_COMPILE);
-    /* It sees outputs only: what the simulator inherited is a segment's. */
-    assert_int_equal(verdict(true, inherited, wrong, true),
+    assert_int_equal(verdict(true, wrong, wrong, ASSAY_REL_EQUAL),
                      ASSAY_VERDICT_COMPILE);
-    assert_int_equal(verdict(true, equal, wrong, false), ASSAY_VERDICT_RUNTIME);
-    assert_int_equal(verdict(true, inherited, wrong, false),
+    /* It sees outputs only: what the simulator inherited is a segment's. */
+    assert_int_equal(verdict(true, inherited, wrong, ASSAY_REL_EQUAL),
+                     ASSAY_VERDICT_COMPILE);
+    assert_int_equal(verdict(true, equal, wrong, ASSAY_REL_DIFFERS),
                      ASSAY_VERDICT_RUNTIME);
-    assert_int_equal(verdict(true, wrong, wrong, false),
+    assert_int_equal(verdict(true, inherited, wrong, ASSAY_REL_DIFFERS),
+                     ASSAY_VERDICT_RUNTIME);
+    assert_int_equal(verdict(true, wrong, wrong, ASSAY_REL_DIFFERS),
+                     ASSAY_VERDICT_UNEXPLAINED);
+    /* Both are culprits, on inputs that differ: each speaks for itself. */
+    assert_int_equal(verdict(false, wrong, wrong, ASSAY_REL_UNKNOWN),
+                     ASSAY_VERDICT_COMPILE);
+    assert_int_equal(verdict(true, wrong, wrong, ASSAY_REL_UNKNOWN),
+                     ASSAY_VERDICT_COMPILE);
+    assert_int_equal(verdict(true, inherited, wrong, ASSAY_REL_UNKNOWN),
+                     ASSAY_VERDICT_RUNTIME);
+    /* The accelerator is right given its own inputs: another model? */
+    assert_int_equal(verdict(false, wrong, inherited, ASSAY_REL_UNKNOWN),
                      ASSAY_VERDICT_UNEXPLAINED);
     /* Without a simulator, compiler and board cannot be told apart. */
-    assert_int_equal(verdict(true, unseen, wrong, false),
+    assert_int_equal(verdict(true, unseen, wrong, ASSAY_REL_DIFFERS),
                      ASSAY_VERDICT_UNEXPLAINED);
 }
 
@@ -206,7 +220,7 @@ static void cpu_first(void **state)
     };
 
     (void)state;
-    assay_column_relations(&e, false, &wrong, &unseen, false);
+    assay_column_relations(&e, false, &wrong, &unseen, ASSAY_REL_UNKNOWN);
     assert_int_equal(assay_verdict(&e), ASSAY_VERDICT_UNPROVEN);
     e.numerics_proved = true;
     assert_int_equal(assay_verdict(&e), ASSAY_VERDICT_UNEXPLAINED);
