@@ -82,6 +82,19 @@ finding "a device" "node 'pw' was asked to run on the CPU, it runs on the BPU" \
 run "$assay" show "$work/case"
 expect_rc 2 "show says so too"
 
+# A quant_info of which most nodes are strangers is no matter of fusing.
+python3 - "$data/quant_info.json" "$work/strange.json" <<'PY'
+import json, sys
+q = json.load(open(sys.argv[1]))
+keep = list(q)[0]
+json.dump({k if k == keep else "strange_" + k: v for k, v in q.items()},
+          open(sys.argv[2], "w"), indent=4)
+PY
+run "$assay" show "$small" --vendor "$work/strange.json"
+expect_rc 0 "a quant_info of another model"
+expect_out '^warning: [0-9]+ of [0-9]+ nodes of quant_info are not in this model: it is likely of another model' \
+    "is a warning"
+
 # Files that are none, or damaged.
 run "$assay" show "$small" --vendor "$small/model.onnx"
 expect_refused 2 "none of the vendor's files that are known" "a model"
