@@ -92,7 +92,7 @@ json.dump({k if k == keep else "strange_" + k: v for k, v in q.items()},
 PY
 run "$assay" show "$small" --vendor "$work/strange.json"
 expect_rc 0 "a quant_info of another model"
-expect_out '^warning: [0-9]+ of [0-9]+ nodes of quant_info are not in this model: it is likely of another model' \
+expect_out '^ *warning: [0-9]+ of [0-9]+ nodes of quant_info are not in this model: it is likely of another model' \
     "is a warning"
 
 # Files that are none, or damaged.
