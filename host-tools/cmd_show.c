@@ -107,13 +107,22 @@ static void print_program(const char *title, const struct assay_program *p)
     }
 }
 
+/* Names come from files, to the byte: they do not steer a terminal. */
+static void print_name(const char *name)
+{
+    for (; *name != '\0'; name++)
+        putchar((unsigned char)*name < 32 || *name == 127 ? '?' : *name);
+}
+
 static void print_tensor(const struct assay_prepared *p, const char *role,
                          uint32_t index)
 {
     const struct assay_tensor *t = &p->slice->tensors[index];
     char shape[128];
 
-    printf("  %-8s %s %s %s", role, t->name, assay_dtype_name(t->dtype),
+    printf("  %-8s ", role);
+    print_name(t->name);
+    printf(" %s %s", assay_dtype_name(t->dtype),
            assay_report_shape(t, shape, sizeof(shape)));
     if (t->axes[0] != '\0')
         printf(" %s", t->axes);
@@ -143,7 +152,9 @@ static void print_layer(const struct assay_prepared *p, uint32_t i,
         print_tensor(p, "input", l->inputs[j]);
     print_tensor(p, "output", l->output);
     if (l->op == ASSAY_OP_SKIPPED) {
-        printf("  skipped  %s\n", l->skip_reason != NULL ? l->skip_reason : "");
+        printf("  skipped  ");
+        print_name(l->skip_reason != NULL ? l->skip_reason : "");
+        printf("\n");
         return;
     }
     printf("  kernel   %s   %" PRIu64 " MAC\n", assay_plan_kernel(plan, i),

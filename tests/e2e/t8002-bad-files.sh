@@ -17,4 +17,11 @@ while IFS=$'\t' read -r kind path regex; do
     esac
     expect_refused 2 "$regex" "$kind ${path#"$work/bad/"}"
 done <"$work/list"
+
+# Names come from files: they do not steer a terminal.
+LC_ALL=C sed 's/x_calibrated_quantized/x_calibrated\x1bquantized/g' \
+    "$ROOT/tests/data/horizon/model.onnx" >"$work/escape.onnx"
+run "$assay" show "$work/escape.onnx" --layer x_HzCalibration_HzQuantize
+expect_rc 0 "a tensor whose name has an escape"
+expect_out 'output +x_calibrated[?]quantized int16' "the escape is not printed"
 finish
