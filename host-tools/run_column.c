@@ -141,8 +141,10 @@ static void compare(struct assay_run *r, unsigned side, uint32_t layer)
     }
     k->values[t] = got;
     y->side[side].observed = true;
-    if (ref == NULL)
+    if (ref == NULL) {
+        k->dirty[t] = true; /* it may; see settle */
         return;
+    }
     assay_diff_tensor(&r->s->tensors[t], ref, got, &y->tol, &d);
     d.sample = r->sample;
     f->mismatch = d.mismatch;
@@ -262,6 +264,25 @@ static int rerun(struct assay_run *r, unsigned side)
     return rc;
 }
 
+/* Now that the engine has run them: what it computes as well is clean, where
+ * there was no reference to say so. */
+static void settle(struct assay_run *r, unsigned side)
+{
+    struct assay_run_side *k = &r->sides[side];
+
+    for (uint32_t i = 0; i < r->s->n_layers; i++) {
+        struct assay_column_facts *f = &k->facts[i];
+        uint32_t t = r->s->layers[i].output;
+
+        f->inputs_equal = !any_dirty(r, k->dirty, i);
+        if (!f->observed)
+            k->dirty[t] = !f->inputs_equal;
+        else if (!f->has_reference)
+            k->dirty[t] =
+                !f->inputs_equal || !f->rerun || f->rerun_mismatch > 0;
+    }
+}
+
 int assay_run_sides_judge(struct assay_run *r)
 {
     int rc = 0;
@@ -273,6 +294,7 @@ int assay_run_sides_judge(struct assay_run *r)
         for (uint32_t i = 0; i < r->s->n_layers; i++)
             compare(r, s, i);
         rc = rerun(r, s);
+        settle(r, s);
     }
     for (unsigned s = 0; s < ASSAY_SIDES && rc == 0; s++) {
         if (r->sides[s].here)

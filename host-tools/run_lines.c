@@ -390,6 +390,36 @@ static void add_columns(const struct assay_run *r,
     }
 }
 
+/* What the counts do not say of good layers. */
+static void remark_lines(const struct assay_run *r,
+                         const struct assay_run_summary *sum,
+                         struct assay_lines *l)
+{
+    char text[TEXT];
+
+    if (sum->islands > 0) {
+        assay_message(text, sizeof(text), ASSAY_MSG_SUM_ISLANDS, "islands",
+                      assay_num_u(sum->islands).text, "largest",
+                      assay_num_g(3, sum->island_largest).text, "name",
+                      r->s->layers[sum->island_layer].name, "inherited",
+                      assay_num_u(sum->behind_islands).text, NULL);
+        assay_line_add(l, " ", text);
+    }
+    if (sum->float_reference > 0) {
+        assay_message(
+            text, sizeof(text), ASSAY_MSG_SUM_FLOAT_REFERENCE, "layers",
+            assay_num_u(sum->float_reference).text, "elements",
+            assay_num_u(sum->float_reference_elements).text, "largest",
+            assay_num_u((uint64_t)sum->float_reference_lsb).text, NULL);
+        assay_line_add(l, " ", text);
+    }
+    if (sum->masked > 0) {
+        assay_message(text, sizeof(text), ASSAY_MSG_SUM_MASKED, "layers",
+                      assay_num_u(sum->masked).text, NULL);
+        assay_line_add(l, " ", text);
+    }
+}
+
 static void count_lines(const struct assay_run *r,
                         const struct assay_run_summary *sum,
                         struct assay_lines *l)
@@ -434,27 +464,7 @@ static void count_lines(const struct assay_run *r,
     assay_line_add(l, " ", text);
     if (columns[0] != '\0')
         assay_line_add(l, " ", columns);
-    if (sum->islands > 0) {
-        assay_message(text, sizeof(text), ASSAY_MSG_SUM_ISLANDS, "islands",
-                      assay_num_u(sum->islands).text, "largest",
-                      assay_num_g(3, sum->island_largest).text, "name",
-                      r->s->layers[sum->island_layer].name, "inherited",
-                      assay_num_u(sum->behind_islands).text, NULL);
-        assay_line_add(l, " ", text);
-    }
-    if (sum->float_reference > 0) {
-        assay_message(
-            text, sizeof(text), ASSAY_MSG_SUM_FLOAT_REFERENCE, "layers",
-            assay_num_u(sum->float_reference).text, "elements",
-            assay_num_u(sum->float_reference_elements).text, "largest",
-            assay_num_u((uint64_t)sum->float_reference_lsb).text, NULL);
-        assay_line_add(l, " ", text);
-    }
-    if (sum->masked > 0) {
-        assay_message(text, sizeof(text), ASSAY_MSG_SUM_MASKED, "layers",
-                      assay_num_u(sum->masked).text, NULL);
-        assay_line_add(l, " ", text);
-    }
+    remark_lines(r, sum, l);
 }
 
 static void gap_lines(const struct assay_run *r,

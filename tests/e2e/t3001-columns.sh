@@ -250,6 +250,24 @@ assert (c["name"], c["column"]) == ("conv2", "cpu"), r["culprits"]
 assert sim("conv2")["status"] == "inherited"
 assert sim("conv2")["reason"] == "equals the engine, not the reference"'
 
+# What the reference lacks and the column has: nothing behind it is accused.
+column sim wrong drop relu3.y_QuantizeLinear_Output
+cp -r "$work/case/golden" "$work/kept"
+tool drop "$work/case/golden" conv2.y_QuantizeLinear_Output \
+    relu2.y_QuantizeLinear_Output
+judge 1 "a culprit that the reference lacks"
+report "is the only one" '
+assert [(c["name"], c["column"]) for c in r["culprits"]] == \
+    [("conv2", "sim")], r["culprits"]
+assert sim("conv2")["status"] == "diverged"
+assert sim("relu2")["status"] == sim("pw4")["status"] == "inherited"'
+column sim right
+judge 0 "an equal simulator beside the same reference"
+report "nothing is called masked" '
+assert all(l["columns"]["sim"]["reason"] != "masked" for l in r["layers"])'
+rm -r "$work/case/golden"
+mv "$work/kept" "$work/case/golden"
+
 # Only what is behind the culprit was selected; the culprit alone stops it.
 column sim wrong
 judge 0 "a selection behind the culprit" --layers dw3
