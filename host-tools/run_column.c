@@ -33,7 +33,10 @@ int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
         if (k->values == NULL || k->dirty == NULL || k->facts == NULL)
             rc = assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
     }
-    if (rc == 0 && any && r->p.c.hybrid != NULL)
+    if (rc == 0 && !any && o->hybrid != NULL && r->p.note.note != NULL)
+        r->p.note.note(r->p.note.self,
+                       assay_message_text(ASSAY_MSG_HYBRID_UNUSED));
+    if (rc == 0 && (any || o->hybrid != NULL) && r->p.c.hybrid != NULL)
         rc = assay_feature_map_open(&r->features, r->p.c.hybrid, r->s,
                                     &r->p.note, err);
     return rc;

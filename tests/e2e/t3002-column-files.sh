@@ -239,6 +239,13 @@ expect_refused 2 "nowhere: no such file" "--hybrid of nothing"
 assay_run "$digits" --sim "$digits/golden" --hybrid "$digits/model.onnx"
 expect_refused 2 "no node HzBpuHBM, expected the vendor's hybrid model" \
     "--hybrid of another model"
+assay_run "$digits" --hybrid "$digits/model.onnx"
+expect_refused 2 "no node HzBpuHBM" "nor is it taken where no column reads it"
+if [ -f "$work/other.onnx" ]; then
+    assay_run "$digits" --hybrid "$work/other.onnx"
+    expect_rc 0 "--hybrid without a column"
+    expect_err "note: --hybrid maps names of sim and bpu, and neither" "is told"
+fi
 assay_run "$digits" --sim "$digits/golden"
 expect_rc 0 "--sim of a folder of npz"
 expect_out 'sim: 21 observed, 21 exact' "all of it"
