@@ -122,14 +122,22 @@ static void scale_steps(struct kc *k, struct kc_program *to, size_t n,
     free(post);
 }
 
-/* From 0 up; now and then bounds that the output's type does not have. */
-static void relu(struct kc *k, struct kc_program *to, int64_t hi)
+/* From 0 up; now and then bounds that the output's type does not have, and
+ * such that differ from channel to channel, which no form has. */
+static void relu(struct kc *k, struct kc_program *to, size_t n, int64_t hi)
 {
-    int64_t lo = kc_chance(k, 20) ? -kc_range(k, 0, hi) : 0;
+    size_t count = !k->opt.bench && kc_chance(k, 20) ? n : 1;
+    int64_t *from = kc_alloc(count * 8), *up = kc_alloc(count * 8);
 
-    if (kc_chance(k, 40))
-        hi = kc_range(k, 0, hi);
-    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &lo, &hi);
+    for (size_t i = 0; i < count; i++) {
+        from[i] = kc_chance(k, 20) ? -kc_range(k, 0, hi) : 0;
+        up[i] = kc_chance(k, 40) ? kc_range(k, 0, hi) : hi;
+    }
+    kc_step(to,
+            (struct assay_step){.kind = ASSAY_STEP_CLAMP, .n = (uint32_t)count},
+            from, up);
+    free(from);
+    free(up);
 }
 
 /* The step of that kind; the last one of them when `last`. */
@@ -153,6 +161,22 @@ static void remove_step(struct kc_program *to, const struct assay_step *s)
     to->p.n_steps--;
 }
 
+/* Bounds outside of the type, behind a shift that leaves nothing there. */
+static bool wide_bounds(struct kc *k, struct kc_program *to, enum assay_dtype y)
+{
+    struct assay_step *shr = step_of(to, ASSAY_STEP_SHR, true);
+    int64_t lo = kc_chance(k, 50) ? 0 : -1000000;
+    int64_t hi = kc_chance(k, 50) ? 9 : 1000000;
+
+    if (!shr || y == ASSAY_S32)
+        return false;
+    for (uint32_t i = 0; i < shr->n; i++)
+        ((int64_t *)(uintptr_t)shr->a)[i] = y == ASSAY_S8 ? 24 : 16;
+    remove_step(to, step_of(to, ASSAY_STEP_SAT, true));
+    kc_step(to, (struct assay_step){.kind = ASSAY_STEP_CLAMP}, &lo, &hi);
+    return true;
+}
+
 /* Almost one of the forms; the output keeps its range. */
 static void near_miss(struct kc *k, struct kc_program *to, enum assay_dtype y)
 {
@@ -163,7 +187,7 @@ static void near_miss(struct kc *k, struct kc_program *to, enum assay_dtype y)
     struct assay_step *mul = step_of(to, ASSAY_STEP_MUL, false);
 
     to->name = "hz near miss";
-    switch (kc_range(k, 0, 7)) {
+    switch (kc_range(k, 0, 8)) {
     case 0:
         if (shr)
             shr->round = (uint8_t)kc_range(k, 0, 7);
@@ -192,6 +216,10 @@ static void near_miss(struct kc *k, struct kc_program *to, enum assay_dtype y)
     case 6:
         if (wrap)
             wrap->bits = (uint8_t)kc_range(k, 20, 36);
+        break;
+    case 7:
+        if (wide_bounds(k, to, y))
+            return;
         break;
     default: kc_int_step(to, ASSAY_STEP_ADD_ZP, kc_range(k, -3, 3)); break;
     }
@@ -223,7 +251,7 @@ void kc_hz_program(struct kc *k, struct kc_program *to, unsigned which,
         scale_steps(k, to, n, *y, form == GAP ? up : down,
                     form == GAP || form == MATMUL ? up : down);
     if (form == CONV_RELU || form == CONV_INPUT_R || (high && kc_chance(k, 50)))
-        relu(k, to, hi);
+        relu(k, to, n, hi);
     if (!k->opt.bench && kc_chance(k, 20))
         near_miss(k, to, *y);
 }
