@@ -9,6 +9,7 @@
 #if defined(__aarch64__)
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/neon/epilogue.h"
 
@@ -75,6 +76,44 @@ static void one(struct kc *k, const char *name, unsigned form, bool half,
     free(store);
 }
 
+/* [add_scaled, wrap 32, ...] with one thing that no form may have. */
+static void refused(struct kc *k, const char *name, int what)
+{
+    static const char *const texts[] = {"wrap 31", "no wrap", "no second",
+                                        "a multiplier of 33 bits"};
+    static const int64_t dims[4] = {1, 1, 1, 2};
+    struct assay_conv2d p = {.second_dtype = ASSAY_S8, .y_dtype = ASSAY_S8};
+    struct kc_program program;
+    struct assay_epilogue e;
+    void *store = kc_alloc(256);
+    struct assay_step *steps;
+    int32_t expected[2] = {ASSAY_EPI_NONE, 0}, got[2];
+
+    kc_policy(k, &program, KC_HZ_FIRST + 3, CHANNELS, false, &p.y_dtype);
+    tame(&program);
+    steps = program.p.steps;
+    p.program = &program.p;
+    p.second = what == 2 ? NULL : store;
+    if (what == 0)
+        steps[1].bits = 31;
+    if (what == 1)
+        memmove(steps + 1, steps + 2,
+                --program.p.n_steps * sizeof(*steps) - sizeof(*steps));
+    if (what == 3) {
+        p.second_dtype = ASSAY_S32;
+        ((int64_t *)(uintptr_t)steps[0].b)[0] = (int64_t)1 << 32;
+        for (uint32_t i = 0; i < steps[0].n; i++)
+            ((int64_t *)(uintptr_t)steps[0].a)[i] = 0;
+    }
+    snprintf(k->text, sizeof(k->text), "refuses %s", texts[what]);
+    assay_epilogue_match(&e, &p, 1, CHANNELS, PADDED, store);
+    got[0] = e.form;
+    got[1] = (int32_t)e.second_dtype;
+    kc_judge(k, name, ASSAY_S32, expected, got, dims);
+    kc_program_free(&program);
+    free(store);
+}
+
 void kc_check_fused(struct kc *k)
 {
     const struct assay_conv2d_kernel *neon =
@@ -97,6 +136,13 @@ void kc_check_fused(struct kc *k)
             if (FORMS[form][1] != ASSAY_EPI_NONE)
                 one(k, neon->name, form, true, second);
         }
+        k->opt.bench = bench;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (!kc_case(k, "fused_refused", i))
+            continue;
+        k->opt.bench = true;
+        refused(k, neon->name, i);
         k->opt.bench = bench;
     }
 }
