@@ -33,9 +33,10 @@ static int enlarge(struct assay_onnx_import *im,
     return rc;
 }
 
+/* may_miss: a window in the padding altogether has a value. */
 static int read_pool(struct assay_onnx_import *im,
                      const struct assay_onnx_node *n, unsigned mask,
-                     struct pool *p)
+                     bool may_miss, struct pool *p)
 {
     const struct assay_tensor *x;
     int64_t zero = 0, ceil;
@@ -60,7 +61,8 @@ static int read_pool(struct assay_onnx_import *im,
         if (p->w.dilation[d] != 1)
             rc = assay_onnx_skip(im, "'%s' with dilations: never measured",
                                  n->op);
-        else if (p->w.pad[d] >= p->w.kernel[d] || last >= x->dims[1 + d])
+        else if (!may_miss &&
+                 (p->w.pad[d] >= p->w.kernel[d] || last >= x->dims[1 + d]))
             rc = assay_onnx_skip(im,
                                  "'%s' with a window that lies in the "
                                  "padding altogether",
@@ -141,7 +143,7 @@ int assay_hz_max_pool(struct assay_onnx_import *im,
 {
     struct assay_layer *l;
     struct pool p;
-    int rc = read_pool(im, n, ASSAY_HZ_S8_16, &p);
+    int rc = read_pool(im, n, ASSAY_HZ_S8_16, false, &p);
 
     return rc ? rc
               : pool_layer(im, n, &p, ASSAY_POOL_MAX, same_type(im, p.x),
@@ -167,7 +169,7 @@ int assay_hz_avg_pool(struct assay_onnx_import *im,
     struct assay_layer *l;
     struct pool p;
     int64_t bits;
-    int rc = read_pool(im, n, ASSAY_HZ_S8, &p);
+    int rc = read_pool(im, n, ASSAY_HZ_S8, true, &p);
 
     if (!rc)
         rc = assay_hz_int(im, n, "scale", 0, 31, NULL, &bits);

@@ -94,6 +94,11 @@ static const struct form forms[] = {
     {"HzQuantizedAveragePool", "x8",
      "kernel_shape=[3,3] strides=[1,1] pads=[1,1,1,1] scale=9 data_format=NHWC",
      S8, DIMS(1, 4, 4, 4), ASSAY_OP_POOL, "hz_avg_pool"},
+    /* The third window begins behind the padding: a sum of no cells is 0. */
+    {"HzQuantizedAveragePool", "x8",
+     "kernel_shape=[2,2] strides=[3,3] pads=[1,1,1,1] ceil_mode=1 scale=9 "
+     "data_format=NHWC",
+     S8, DIMS(1, 3, 3, 4), ASSAY_OP_POOL, "hz_avg_pool"},
     {"HzQuantizedGlobalMaxPool", "x8", "data_format=NHWC", S8, DIMS(1, 1, 1, 4),
      ASSAY_OP_POOL, "hz_max_pool"},
     {"HzSQuantizedGlobalAveragePool", "x8",

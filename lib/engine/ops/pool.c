@@ -24,12 +24,14 @@ static int check_shapes(const struct assay_op_check *c, struct assay_pool *p)
         rc = assay_check_batch(c, x, x->dims[3]);
     if (rc)
         return rc;
+    /* A sum of no cells is 0; their mean or largest is nothing. */
+    bool may_miss = q->kind == ASSAY_POOL_AVG && q->div == ASSAY_DIV_NONE;
     const struct assay_window_axis h = {
-        "h",           x->dims[1], y->dims[1],    q->kh, q->stride_h,
-        q->dilation_h, q->pad_top, q->pad_bottom, false};
+        "h",           x->dims[1], y->dims[1],    q->kh,   q->stride_h,
+        q->dilation_h, q->pad_top, q->pad_bottom, may_miss};
     const struct assay_window_axis w = {
-        "w",           x->dims[2],  y->dims[2],   q->kw, q->stride_w,
-        q->dilation_w, q->pad_left, q->pad_right, false};
+        "w",           x->dims[2],  y->dims[2],   q->kw,   q->stride_w,
+        q->dilation_w, q->pad_left, q->pad_right, may_miss};
     rc = assay_check_window(c, &h);
     if (!rc)
         rc = assay_check_window(c, &w);
