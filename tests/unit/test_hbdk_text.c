@@ -78,8 +78,7 @@ static void refusals(void **state)
     static const struct {
         const char *text, *sentence;
     } rows[] = {
-        {"", "f.txt: line 0: expected a header line #valid_dim=, found none "
-             "before the values"},
+        {"", "f.txt: expected a text of the simulator, found an empty file"},
         {"1 2 3\n", "f.txt: line 1: expected a header line #valid_dim=, found "
                     "none before the values"},
         {"#valid_dim=1x2\n", "f.txt: line 1: expected 1 rows of the last "
