@@ -165,8 +165,8 @@ static void remove_step(struct kc_program *to, const struct assay_step *s)
 static bool wide_bounds(struct kc *k, struct kc_program *to, enum assay_dtype y)
 {
     struct assay_step *shr = step_of(to, ASSAY_STEP_SHR, true);
-    int64_t lo = kc_chance(k, 50) ? 0 : -1000000;
-    int64_t hi = kc_chance(k, 50) ? 9 : 1000000;
+    int64_t lo = kc_chance(k, 50) ? 0 : -0x100001; /* cut off: -1, 1 */
+    int64_t hi = kc_chance(k, 50) ? 9 : 0x100001;
 
     if (!shr || y == ASSAY_S32)
         return false;
