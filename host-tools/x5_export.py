@@ -33,8 +33,10 @@ import os
 import platform
 import re
 import shutil
+import signal
 import sys
 import time
+import traceback
 
 SUFFIX = ".partial"
 TEXT_FILES = (".yaml", ".yml", ".log", ".json", ".txt", ".csv")
@@ -804,20 +806,30 @@ def supervised():
         try:
             code = main()
         except SystemExit as e:  # a wrong argument, --help
-            if "horizon_nn" in sys.modules:
-                os._exit(0)  # the vendor's: told below
             code = e.code if isinstance(e.code, int) else 2
-        os.write(tell, b"%d" % code)
+            if "horizon_nn" in sys.modules:
+                code = None  # the vendor's: told below
+        except BaseException:  # a fault of this file: with its place
+            traceback.print_exc()
+            code = 2
         sys.stdout.flush()
-        os._exit(code)
+        sys.stderr.flush()  # before Python 3.9 it keeps lines back
+        if code is not None:
+            os.write(tell, b"%d" % code)
+        os._exit(code or 0)
     os.close(tell)
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
     while True:
         try:
             _, status = os.waitpid(child, 0)
             break
         except KeyboardInterrupt:
             pass  # the child had it as well and tells what it keeps
-    said = os.read(told, 16)
+    os.set_blocking(told, False)  # a process that the child left may hold it
+    try:
+        said = os.read(told, 16)
+    except BlockingIOError:
+        said = b""
     if said:
         return int(said)
     if os.WIFSIGNALED(status):
