@@ -7,6 +7,7 @@
         [--calibrated P_calibrated_model.onnx] [--vendor FILE ...]
 
 Runs in the vendor's container (Python 3.8 or later, numpy, onnx, horizon_nn).
+It is one file, however long, since it is copied there by itself.
 The quantized model is run by the vendor's ONNX executor with every tensor as
 an output; that is the reference (golden/). With --hybrid the compiled model
 is run by the vendor's x86 simulator (sim/): final outputs, and the inner

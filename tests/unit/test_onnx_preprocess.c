@@ -21,7 +21,7 @@
 #include "host-tools/model/onnx_preprocess.h"
 #include "tests/unit/onnx_bytes.h"
 
-static char path[] = "/tmp/assay-preprocess-XXXXXX";
+static char path[] = P_tmpdir "/assay-preprocess-XXXXXX";
 static struct assay_arena *arena;
 static struct assay_onnx_preprocess *v;
 static uint32_t n;

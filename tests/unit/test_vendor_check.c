@@ -38,7 +38,7 @@ static struct assay_findings f;
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof(dir), "/tmp/assay-check-XXXXXX");
+    snprintf(dir, sizeof(dir), P_tmpdir "/assay-check-XXXXXX");
     assert_non_null(mkdtemp(dir));
     for (int i = 0; i < 4; i++)
         snprintf(paths[i], sizeof(paths[i]), "%s/f%d", dir, i);

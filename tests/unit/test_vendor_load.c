@@ -70,7 +70,7 @@ static void refused(const char *text, const char *why)
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof(dir), "/tmp/assay-vendor-XXXXXX");
+    snprintf(dir, sizeof(dir), P_tmpdir "/assay-vendor-XXXXXX");
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/file", dir);
     return 0;
