@@ -39,13 +39,11 @@ struct source {
 static void tell(struct loader *l, const char *file, const char *name,
                  const char *why)
 {
-    uint64_t h = 14695981039346656037ull;
     char text[700];
+    uint64_t h;
 
-    for (const char *p = name; *p; p++)
-        h = (h ^ (unsigned char)*p) * 1099511628211ull;
-    for (const char *p = why; *p; p++)
-        h = (h ^ (unsigned char)*p) * 1099511628211ull;
+    snprintf(text, sizeof(text), "%.300s %.300s", name, why);
+    h = assay_xxh64(text, strlen(text));
     for (size_t i = 0; i < l->c->n_told; i++)
         if (l->c->told[i] == h)
             return;
