@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "host-tools/messages.h"
+#include "host-tools/model/file.h"
 #include "lib/core/arith.h"
 
 static void print_note(void *self, const char *text)
@@ -169,20 +169,13 @@ static int override_one(const struct assay_prepared *p, const char *text,
     return rc;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int open_case(struct assay_prepared *p, const struct assay_options *o,
                      const char **model, struct assay_err *err)
 {
     const char *path = assay_prepare_path(o);
 
     *model = path;
-    if (o->operand != NULL && is_folder(path)) {
+    if (o->operand != NULL && assay_file_is_folder(path)) {
         int rc = assay_case_open(&p->c, path, &p->note, err);
 
         *model = p->c.model_path;
@@ -241,13 +234,11 @@ static size_t scales_of_case(const struct assay_prepared *p, char path[2][4096])
 {
     static const char *const names[2] = {"scales.json", "calibrated.onnx"};
     size_t n = 0;
-    struct stat st;
 
     for (size_t i = 0; i < 2 && p->c.folder != NULL; i++) {
         int len = snprintf(path[n], 4096, "%s/%s", p->c.folder, names[i]);
 
-        if (len > 0 && len < 4096 && stat(path[n], &st) == 0 &&
-            S_ISREG(st.st_mode))
+        if (len > 0 && len < 4096 && assay_file_is_regular(path[n]))
             n++;
     }
     return n;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "host-tools/model/case_meta.h"
 #include "host-tools/model/file.h"
@@ -29,34 +28,6 @@ static char *text_copy(const char *s)
     if (out)
         memcpy(out, s, n);
     return out;
-}
-
-static char *join(const char *folder, const char *name)
-{
-    size_t a = strlen(folder), b = strlen(name);
-    char *out = assay_alloc(a + b + 2);
-
-    if (!out)
-        return NULL;
-    memcpy(out, folder, a);
-    if (a && folder[a - 1] != '/')
-        out[a++] = '/';
-    memcpy(out + a, name, b + 1);
-    return out;
-}
-
-static bool is_file(const char *path)
-{
-    struct stat sb;
-
-    return !stat(path, &sb) && S_ISREG(sb.st_mode);
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat sb;
-
-    return !stat(path, &sb) && S_ISDIR(sb.st_mode);
 }
 
 static int no_memory(struct assay_err *err, const char *what)
@@ -177,12 +148,12 @@ static int find_goldens(struct assay_case *c, const char *folder,
                         struct assay_err *err)
 {
     struct list have = {0};
-    char *dir = join(folder, "golden"), text[400];
+    char *dir = assay_file_join(folder, "golden"), text[400];
     int rc = 0;
 
     if (!dir)
         return no_memory(err, folder);
-    if (is_folder(dir))
+    if (assay_file_is_folder(dir))
         rc = list_folder(&have, dir, err);
     for (size_t i = 0; !rc && i < have.n; i++) {
         size_t k = 0;
@@ -197,7 +168,7 @@ static int find_goldens(struct assay_case *c, const char *folder,
             tell(note, text);
             continue;
         }
-        c->goldens[k] = join(dir, have.items[i]);
+        c->goldens[k] = assay_file_join(dir, have.items[i]);
         if (!c->goldens[k])
             rc = no_memory(err, folder);
         c->has_goldens = true;
@@ -211,7 +182,7 @@ static int find_samples(struct assay_case *c, const char *folder,
                         const struct assay_model_note *note,
                         struct assay_err *err)
 {
-    char *dir = join(folder, "inputs");
+    char *dir = assay_file_join(folder, "inputs");
     struct list names = {0};
     int rc;
 
@@ -224,7 +195,7 @@ static int find_samples(struct assay_case *c, const char *folder,
     if (!rc)
         rc = alloc_samples(c, names.n, err);
     for (size_t i = 0; !rc && i < names.n; i++) {
-        c->inputs[i] = join(dir, names.items[i]);
+        c->inputs[i] = assay_file_join(dir, names.items[i]);
         if (!c->inputs[i])
             rc = no_memory(err, folder);
     }
@@ -242,11 +213,11 @@ static int find_model(struct assay_case *c, const char *folder,
                                         "model.tflite", "model.mlir"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char *path = join(folder, names[i]);
+        char *path = assay_file_join(folder, names[i]);
 
         if (!path)
             return no_memory(err, folder);
-        if (is_file(path)) {
+        if (assay_file_is_regular(path)) {
             c->model_path = path;
             return 0;
         }
@@ -267,11 +238,11 @@ static int read_remarks(struct assay_case *c, const char *folder,
     int rc = 0;
 
     if (folder) {
-        char *path = join(folder, "case.json");
+        char *path = assay_file_join(folder, "case.json");
 
         if (!path)
             return no_memory(err, folder);
-        if (is_file(path)) {
+        if (assay_file_is_regular(path)) {
             rc = assay_file_read(&data, &n, path, MAX_META, err);
             if (!rc) {
                 rc = assay_case_json(c, (const char *)data, n, path, err);
@@ -314,7 +285,7 @@ int assay_case_open(struct assay_case *out, const char *folder,
     struct assay_case c = {0};
     int rc;
 
-    if (!is_folder(folder))
+    if (!assay_file_is_folder(folder))
         return assay_fail(err, ASSAY_EIO,
                           "%s: not a case folder (or use -m, -i and -r)",
                           folder);
@@ -340,15 +311,15 @@ static int add_files(struct list *l, const char *path, struct assay_err *err)
     struct list names = {0};
     int rc = 0;
 
-    if (!is_folder(path)) {
-        if (!is_file(path))
+    if (!assay_file_is_folder(path)) {
+        if (!assay_file_is_regular(path))
             return assay_fail(err, ASSAY_EIO, "%s: no such file or folder",
                               path);
         return list_add(l, text_copy(path)) ? 0 : no_memory(err, path);
     }
     rc = list_folder(&names, path, err);
     for (size_t i = 0; !rc && i < names.n; i++)
-        if (!list_add(l, join(path, names.items[i])))
+        if (!list_add(l, assay_file_join(path, names.items[i])))
             rc = no_memory(err, path);
     list_close(&names);
     return rc;

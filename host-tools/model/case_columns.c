@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "host-tools/model/case.h"
+#include "host-tools/model/file.h"
 #include "host-tools/model/hbdk_text.h"
 
 #define MAX_ENTRIES 200000
@@ -31,40 +32,11 @@ static int no_memory(struct assay_err *err, const char *what)
     return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", what);
 }
 
-static char *join(const char *folder, const char *name)
-{
-    size_t a = strlen(folder), b = strlen(name);
-    bool slash = a && folder[a - 1] != '/';
-    char *out = assay_alloc(a + b + 2);
-
-    if (!out)
-        return NULL;
-    memcpy(out, folder, a);
-    if (slash)
-        out[a++] = '/';
-    memcpy(out + a, name, b + 1);
-    return out;
-}
-
-static bool is_file(const char *path)
-{
-    struct stat sb;
-
-    return !stat(path, &sb) && S_ISREG(sb.st_mode);
-}
-
 static bool exists(const char *path)
 {
     struct stat sb;
 
     return !lstat(path, &sb);
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat sb;
-
-    return !stat(path, &sb) && S_ISDIR(sb.st_mode);
 }
 
 /* One entry of a column's folder that may be a sample. */
@@ -112,7 +84,7 @@ static bool add_entry(struct entries *e, const char *name, size_t stem)
     }
     p = &e->v[e->n];
     memset(p, 0, sizeof(*p));
-    p->name = join("", name);
+    p->name = assay_file_join("", name);
     p->stem = stem;
     if (!p->name)
         return false;
@@ -125,13 +97,13 @@ static int sort_in(struct entries *e, const char *folder, const char *name,
                    struct assay_err *err)
 {
     size_t n = strlen(name), k;
-    char *path = join(folder, name);
+    char *path = assay_file_join(folder, name);
     const char *feature;
     bool npz = n > 4 && !strcmp(name + n - 4, ".npz"), sub;
 
     if (!path)
         return no_memory(err, folder);
-    sub = is_folder(path);
+    sub = assay_file_is_folder(path);
     assay_free(path);
     if (npz || sub) {
         if (e->n == MAX_ENTRIES)
@@ -189,7 +161,8 @@ static void sample_stem(const struct assay_case *c, size_t sample, char *out,
 static int take(struct assay_case_column *k, size_t sample, const char *path,
                 const char *name, struct assay_err *err)
 {
-    k->paths[sample] = name ? join(path, name) : join("", path);
+    k->paths[sample] =
+        name ? assay_file_join(path, name) : assay_file_join("", path);
     if (!k->paths[sample])
         return no_memory(err, path);
     k->n_have++;
@@ -233,11 +206,11 @@ static int all_samples(const struct entries *e, const char *folder, bool *yes,
     *yes = true;
     for (size_t i = 0; !rc && *yes && i < e->n; i++) {
         struct entries inner = {0};
-        char *path = join(folder, e->v[i].name);
+        char *path = assay_file_join(folder, e->v[i].name);
 
         if (!path)
             return no_memory(err, folder);
-        if (is_folder(path)) {
+        if (assay_file_is_folder(path)) {
             rc = read_folder(&inner, path, err);
             *yes = inner.texts > 0;
             entries_close(&inner);
@@ -358,7 +331,7 @@ static void tell_of_file(const struct assay_case *c, enum assay_case_side side,
 
     snprintf(name, sizeof(name), "%s.npz", folders[side]);
     snprintf(why, sizeof(why), "not read, expected %s/0000.npz", folders[side]);
-    path = join(c->folder, name);
+    path = assay_file_join(c->folder, name);
     if (path && exists(path))
         tell(note, path, NULL, why);
     assay_free(path);
@@ -375,26 +348,27 @@ static int find_side(struct assay_case *c, enum assay_case_side side,
 
     if (!given && !c->folder)
         return 0;
-    path = given ? join("", given) : join(c->folder, folders[side]);
+    path = given ? assay_file_join("", given)
+                 : assay_file_join(c->folder, folders[side]);
     if (!path)
         return no_memory(err, c->name);
     if (!given && !exists(path)) {
         tell_of_file(c, side, note);
         goto out;
     }
-    if (!given && !is_folder(path)) {
+    if (!given && !assay_file_is_folder(path)) {
         rc = assay_fail(err, ASSAY_EFORMAT,
                         "%s: expected a folder of samples, found none", path);
         goto out;
     }
     snprintf(name, sizeof(name), "%s/", folders[side]);
-    k->from = join("", given ? given : name);
+    k->from = assay_file_join("", given ? given : name);
     k->paths = assay_calloc(c->n_samples ? c->n_samples : 1, sizeof(*k->paths));
     if (!k->from || !k->paths)
         rc = no_memory(err, c->name);
-    else if (is_folder(path))
+    else if (assay_file_is_folder(path))
         rc = take_folder(c, side, path, given != NULL, note, err);
-    else if (!is_file(path))
+    else if (!assay_file_is_regular(path))
         rc = assay_fail(err, ASSAY_EIO, "%s: no such file or folder", path);
     else
         rc = take_single(c, side, path, note, err);
@@ -408,10 +382,11 @@ static int find_hybrid(struct assay_case *c, const char *given,
 {
     if (!given && !c->folder)
         return 0;
-    c->hybrid = given ? join("", given) : join(c->folder, "hybrid.onnx");
+    c->hybrid = given ? assay_file_join("", given)
+                      : assay_file_join(c->folder, "hybrid.onnx");
     if (!c->hybrid)
         return no_memory(err, c->name);
-    if (is_file(c->hybrid))
+    if (assay_file_is_regular(c->hybrid))
         return 0;
     if (given)
         return assay_fail(err, ASSAY_EIO, "%s: no such file", given);

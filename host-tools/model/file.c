@@ -63,3 +63,32 @@ int assay_file_read(uint8_t **data, size_t *n, const char *path, size_t cap,
     *n = (size_t)sb.st_size;
     return 0;
 }
+
+bool assay_file_is_regular(const char *path)
+{
+    struct stat sb;
+
+    return !stat(path, &sb) && S_ISREG(sb.st_mode);
+}
+
+bool assay_file_is_folder(const char *path)
+{
+    struct stat sb;
+
+    return !stat(path, &sb) && S_ISDIR(sb.st_mode);
+}
+
+char *assay_file_join(const char *folder, const char *name)
+{
+    size_t a = strlen(folder), b = strlen(name);
+    bool slash = a && folder[a - 1] != '/';
+    char *out = assay_alloc(a + b + 2);
+
+    if (!out)
+        return NULL;
+    memcpy(out, folder, a);
+    if (slash)
+        out[a++] = '/';
+    memcpy(out + a, name, b + 1);
+    return out;
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files in memory, with a cap. Any thread. */
+/* Whole files in memory, with a cap; what a path is. Any thread. */
 #ifndef ASSAY_MODEL_FILE_H
 #define ASSAY_MODEL_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,5 +12,12 @@
 /* *data is owned by the caller (assay_free) and has a NUL behind its end. */
 int assay_file_read(uint8_t **data, size_t *n, const char *path, size_t cap,
                     struct assay_err *err) ASSAY_MUST_CHECK;
+
+/* Through links; false too where nothing is there. */
+bool assay_file_is_regular(const char *path);
+bool assay_file_is_folder(const char *path);
+/* "folder/name" ("name" where folder is ""), owned by the caller; NULL: no
+ * memory. */
+char *assay_file_join(const char *folder, const char *name);
 
 #endif

@@ -460,7 +460,6 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
     struct loader l = {
         .s = &s, .c = c, .slice = slice, .map = map, .note = note, .err = err};
     const char *path = c->columns[side].paths[sample];
-    struct stat sb;
     int rc = assay_sample_new(&s, slice, err);
 
     if (rc)
@@ -469,7 +468,7 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
         assay_calloc(slice->n_tensors ? slice->n_tensors : 1, sizeof(bool));
     if (!l.disputed)
         rc = no_memory(&l, path);
-    else if (!stat(path, &sb) && S_ISDIR(sb.st_mode))
+    else if (assay_file_is_folder(path))
         rc = load_folder(&l, path);
     else
         rc = load_npz(&l, path);
