@@ -58,10 +58,17 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
 void assay_agent_stop(struct assay_agent *a)
 {
     struct assay_session *next;
+    sigset_t again;
 
     if (a->stopping)
         return;
     a->stopping = true;
+    /* Closing is short; a second signal must not turn its 0 into a death.
+     * Blocked, because uv_close() gives a signal its default action back. */
+    sigemptyset(&again);
+    sigaddset(&again, SIGTERM);
+    sigaddset(&again, SIGINT);
+    sigprocmask(SIG_BLOCK, &again, NULL);
     assay_listener_close(a->listener);
     assay_listener_close(a->attach);
     assay_lease_close(&a->lease);
@@ -72,9 +79,6 @@ void assay_agent_stop(struct assay_agent *a)
     }
     for (int i = 0; a->has_signals && i < 3; i++)
         uv_close((uv_handle_t *)&a->signals[i], NULL);
-    /* Closing is short; a second signal must not turn its 0 into a death. */
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
 }
 
 static void stop(void *self)

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -560,6 +561,20 @@ static void test_stop_while_running(void **state)
     teardown(f);
 }
 
+/* Who is impatient sends SIGTERM again: an orderly end stays one. */
+static void test_stop_again_and_again(void **state)
+{
+    struct fixture *f = setup(10000);
+    siginfo_t info = {0};
+
+    (void)state;
+    while (waitid(P_PID, (id_t)f->agent.pid, &info,
+                  WEXITED | WNOWAIT | WNOHANG) == 0 &&
+           info.si_pid == 0)
+        kill(f->agent.pid, SIGTERM);
+    teardown(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -580,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_lease_of_two_processes),
         cmocka_unit_test(test_lease_of_one_process),
         cmocka_unit_test(test_stop_while_running),
+        cmocka_unit_test(test_stop_again_and_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
