@@ -139,6 +139,29 @@ enum assay_grid_padding {
     ASSAY_GRID_BORDER = 2, /* coordinates are clamped to the image first */
 };
 
+/* Functions of one binary32, in float C: compared with a tolerance. */
+enum assay_function {
+    ASSAY_FUNCTION_ABS = 1, /* exact */
+    ASSAY_FUNCTION_NEG = 2, /* exact */
+    ASSAY_FUNCTION_FLOOR = 3,
+    ASSAY_FUNCTION_CEIL = 4,
+    ASSAY_FUNCTION_SQRT = 5,
+    ASSAY_FUNCTION_RSQRT = 6,
+    ASSAY_FUNCTION_RECIPROCAL = 7,
+    ASSAY_FUNCTION_EXP = 8,
+    ASSAY_FUNCTION_LOG = 9,
+    ASSAY_FUNCTION_SIGMOID = 10,
+    ASSAY_FUNCTION_TANH = 11,
+    ASSAY_FUNCTION_ERF = 12,
+    ASSAY_FUNCTION_GELU = 13, /* by erf */
+    ASSAY_FUNCTION_SILU = 14,
+    ASSAY_FUNCTION_SOFTPLUS = 15,
+    ASSAY_FUNCTION_SIN = 16,
+    ASSAY_FUNCTION_COS = 17,
+};
+
+enum assay_normalize { ASSAY_NORMALIZE_LAYER = 1, ASSAY_NORMALIZE_RMS = 2 };
+
 /* How a segment table treats x < 0. */
 enum assay_symmetry {
     ASSAY_SYMMETRY_NONE = 1,   /* f(x) */

@@ -79,6 +79,9 @@ enum assay_op {
     ASSAY_OP_SEGMENT_TABLE = 17,
     ASSAY_OP_RESIZE = 18,      /* in: x NHWC */
     ASSAY_OP_GRID_SAMPLE = 19, /* in: x NHWC, grid s16 [N, OH, OW, 2] */
+    ASSAY_OP_FUNCTION = 20,    /* in: x f32; a float function */
+    ASSAY_OP_NORMALIZE = 21,   /* in: x f32, [gamma f32], [beta f32] */
+    ASSAY_OP_SELECT = 22,      /* in: condition (integer), a, b; broadcast */
 };
 
 struct assay_conv2d_params {
@@ -165,14 +168,28 @@ struct assay_resize_params {
 };
 
 /*
- * Grid: offsets (y, x) from the output's position, in 2^-coord_shift pixels;
+ * Grid: pairs in 2^-coord_shift pixels, offsets from the output's position or
+ * (absolute) positions in the image; (y, x), or (x, y) where xy is set.
  * docs/numerics.md "Grid sample". Bilinear leaves the sum with 2 * coord_shift
  * bits of fraction for out_program, nearest (SHR half up) the element.
  */
 struct assay_grid_sample_params {
-    bool nearest;
+    bool nearest, absolute, xy;
     uint8_t padding;     /* enum assay_grid_padding */
     uint8_t coord_shift; /* 0..14 */
+};
+
+struct assay_function_params {
+    uint8_t kind; /* enum assay_function */
+};
+
+/* Over the last stored axes from `axis` on: (x - mean) / sqrt(var + epsilon)
+ * * gamma + beta; RMS: x / sqrt(mean(x^2) + epsilon) * gamma. */
+struct assay_normalize_params {
+    uint8_t kind; /* enum assay_normalize */
+    int32_t axis;
+    float epsilon; /* >= 0, finite */
+    bool has_gamma, has_beta;
 };
 
 /* What the arithmetic of a layer is built from; see arith.h. */
@@ -186,6 +203,13 @@ enum assay_real_op {
     ASSAY_REAL_CONCAT = 6,
     ASSAY_REAL_SOFTMAX = 7,
     ASSAY_REAL_UNARY = 8, /* `real_steps` between dequantize and quantize */
+};
+
+/* An integer list that the source gives a layer, by name; see form.h. */
+struct assay_field {
+    const char *name; /* "scale", "pre_shift", ... */
+    uint32_t n;       /* 1, or one a channel */
+    const int64_t *v; /* a float's bit pattern where the rule takes a float */
 };
 
 struct assay_layer {
@@ -208,6 +232,8 @@ struct assay_layer {
         struct assay_segment_params segment;
         struct assay_resize_params resize;
         struct assay_grid_sample_params grid_sample;
+        struct assay_function_params function;
+        struct assay_normalize_params normalize;
     } p; /* conv2d: also of CONV_TRANSPOSE2D, pads are cut off there */
     /* One program for each operand that has one (BINARY: a, b; POOL: cell;
      * CONCAT: every input; PRELU: x >= 0, x < 0), and the output program. */
@@ -217,8 +243,14 @@ struct assay_layer {
     /* Where the arithmetic came from. */
     enum assay_real_op real_op;
     struct assay_program real_steps; /* REAL_UNARY: float steps in between */
-    const char *arith;       /* its name: "fp32_rne", "ort_fma", ... or "" */
-    bool arith_overridden;   /* by --arith */
+    const char *arith;     /* its name: "fp32_rne", "ort_fma", ... or "" */
+    bool arith_overridden; /* by --arith */
+    /* A layer that carries its multipliers (form.h); not on the wire. */
+    const char *form; /* "conv", "add", ...; NULL: none */
+    uint32_t n_fields;
+    struct assay_field *fields;
+    const char *rule; /* the rule that wrote its programs, or NULL */
+    bool half;        /* computed in binary16 at the source: wider tolerance */
     const char *skip_reason; /* SKIPPED: one sentence */
 };
 
