@@ -182,7 +182,10 @@ static enum message message_of(enum assay_op op)
     case ASSAY_OP_SKIPPED:
     case ASSAY_OP_MATMUL:
     case ASSAY_OP_PRELU:
-    case ASSAY_OP_TABLE: break;
+    case ASSAY_OP_TABLE:
+    case ASSAY_OP_FUNCTION:
+    case ASSAY_OP_NORMALIZE:
+    case ASSAY_OP_SELECT: break;
     }
     return MESSAGE_none;
 }
