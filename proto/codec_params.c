@@ -85,6 +85,10 @@ static int put_special(Assay__Pb__Layer *o, const struct assay_layer *l)
     case ASSAY_OP_BINARY:
         memcpy(&o->binary->k, &l->p.binary.k, sizeof(o->binary->k));
         return 0;
+    case ASSAY_OP_NORMALIZE:
+        memcpy(&o->normalize->epsilon, &l->p.normalize.epsilon,
+               sizeof(o->normalize->epsilon));
+        return 0;
     case ASSAY_OP_SOFTMAX:
         o->softmax->table.data = (uint8_t *)(uintptr_t)l->p.softmax.table;
         if (l->p.softmax.table != NULL)
@@ -134,6 +138,10 @@ static int get_special(const Assay__Pb__Layer *in, struct assay_layer *l,
     case ASSAY_OP_BINARY:
         memcpy(&l->p.binary.k, &in->binary->k, sizeof(l->p.binary.k));
         return 0;
+    case ASSAY_OP_NORMALIZE:
+        memcpy(&l->p.normalize.epsilon, &in->normalize->epsilon,
+               sizeof(l->p.normalize.epsilon));
+        return 0;
     case ASSAY_OP_SOFTMAX:
         if (in->softmax->table.len == 0 ||
             in->softmax->table.len == 256 * sizeof(uint32_t))
@@ -177,14 +185,14 @@ static enum message message_of(enum assay_op op)
     case ASSAY_OP_SEGMENT_TABLE: return MESSAGE_segment;
     case ASSAY_OP_RESIZE: return MESSAGE_resize;
     case ASSAY_OP_GRID_SAMPLE: return MESSAGE_grid_sample;
+    case ASSAY_OP_FUNCTION: return MESSAGE_function;
+    case ASSAY_OP_NORMALIZE: return MESSAGE_normalize;
     case ASSAY_OP_UNARY:
     case ASSAY_OP_RESHAPE:
     case ASSAY_OP_SKIPPED:
     case ASSAY_OP_MATMUL:
     case ASSAY_OP_PRELU:
     case ASSAY_OP_TABLE:
-    case ASSAY_OP_FUNCTION:
-    case ASSAY_OP_NORMALIZE:
     case ASSAY_OP_SELECT: break;
     }
     return MESSAGE_none;

@@ -332,7 +332,7 @@ static int get_layer(struct get *g, const Assay__Pb__Layer *in)
     if (in->n_inputs > ASSAY_MAX_LAYER_INPUTS)
         return bad(g, "inputs", in->n_inputs, "at most 64");
     rc = assay_codec_list(g->err, "op", in->op, ASSAY_OP_CONV2D,
-                          ASSAY_OP_GRID_SAMPLE);
+                          ASSAY_OP_SELECT);
     if (rc < 0)
         return rc;
     if (in->real_op > ASSAY_REAL_UNARY)

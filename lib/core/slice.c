@@ -180,6 +180,9 @@ const char *assay_op_name(enum assay_op op)
         [ASSAY_OP_SEGMENT_TABLE] = "segment_table",
         [ASSAY_OP_RESIZE] = "resize",
         [ASSAY_OP_GRID_SAMPLE] = "grid_sample",
+        [ASSAY_OP_FUNCTION] = "function",
+        [ASSAY_OP_NORMALIZE] = "normalize",
+        [ASSAY_OP_SELECT] = "select",
     };
     unsigned i = (unsigned)op;
     return i < sizeof(names) / sizeof(names[0]) && names[i] ? names[i] : "?";

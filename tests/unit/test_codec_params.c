@@ -89,14 +89,21 @@ static const struct row {
     FIELD(RESIZE, resize, weight_bits, 0, 12),
     FIELD(RESIZE, resize, mid_shift, 0, 24),
     FIELD(GRID_SAMPLE, grid_sample, nearest, 0, 1),
+    FIELD(GRID_SAMPLE, grid_sample, absolute, 0, 1),
+    FIELD(GRID_SAMPLE, grid_sample, xy, 0, 1),
     FIELD(GRID_SAMPLE, grid_sample, padding, 1, 2),
     FIELD(GRID_SAMPLE, grid_sample, coord_shift, 0, 14),
+    FIELD(FUNCTION, function, kind, 1, 17),
+    FIELD(NORMALIZE, normalize, kind, 1, 2),
+    ANY(NORMALIZE, normalize, axis),
+    FIELD(NORMALIZE, normalize, has_gamma, 0, 1),
+    FIELD(NORMALIZE, normalize, has_beta, 0, 1),
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-static const enum assay_op plain[] = {ASSAY_OP_UNARY,  ASSAY_OP_RESHAPE,
-                                      ASSAY_OP_MATMUL, ASSAY_OP_PRELU,
-                                      ASSAY_OP_TABLE,  ASSAY_OP_SKIPPED};
+static const enum assay_op plain[] = {
+    ASSAY_OP_UNARY, ASSAY_OP_RESHAPE, ASSAY_OP_MATMUL, ASSAY_OP_PRELU,
+    ASSAY_OP_TABLE, ASSAY_OP_SKIPPED, ASSAY_OP_SELECT};
 
 /* Little-endian, as the codec asks for. */
 static void set(struct assay_layer *l, const struct row *r, int64_t v)
@@ -233,14 +240,14 @@ static void test_bounds(void **state)
             refused++;
         }
     }
-    assert_int_equal(refused, 2 * 16 + 9);
+    assert_int_equal(refused, 2 * 18 + 11);
 }
 
 /* Every field another number, in 25 ways. */
 static void test_no_two_are_swapped(void **state)
 {
     (void)state;
-    for (int op = ASSAY_OP_CONV2D; op <= ASSAY_OP_GRID_SAMPLE; op++) {
+    for (int op = ASSAY_OP_CONV2D; op <= ASSAY_OP_SELECT; op++) {
         for (int64_t n = 0; n < 25; n++) {
             struct assay_slice *s = make((enum assay_op)op, n), *out;
             struct assay_err err = {0};
@@ -378,6 +385,8 @@ static void drop(Assay__Pb__Layer *l, uint32_t to)
     assay__pb__segment__free_unpacked(l->segment, NULL);
     assay__pb__resize__free_unpacked(l->resize, NULL);
     assay__pb__grid_sample__free_unpacked(l->grid_sample, NULL);
+    assay__pb__function__free_unpacked(l->function, NULL);
+    assay__pb__normalize__free_unpacked(l->normalize, NULL);
     l->conv2d = NULL;
     l->binary = NULL;
     l->pool = NULL;
@@ -389,6 +398,8 @@ static void drop(Assay__Pb__Layer *l, uint32_t to)
     l->segment = NULL;
     l->resize = NULL;
     l->grid_sample = NULL;
+    l->function = NULL;
+    l->normalize = NULL;
 }
 
 #define NEWER ": the sender is newer than this build"
@@ -399,8 +410,8 @@ static const struct {
     uint32_t to;
     const char *sentence; /* NULL: it is let through */
 } changes[] = {
-    {ASSAY_OP_UNARY, set_op, 0, "layer 0 'l': field 'op' is 0, expected 1..19"},
-    {ASSAY_OP_UNARY, set_op, 20, "field 'op' is 20, expected 1..19" NEWER},
+    {ASSAY_OP_UNARY, set_op, 0, "layer 0 'l': field 'op' is 0, expected 1..22"},
+    {ASSAY_OP_UNARY, set_op, 23, "field 'op' is 23, expected 1..22" NEWER},
     {ASSAY_OP_UNARY, set_op, UINT32_MAX, "field 'op' is 4294967295, expected"},
     {ASSAY_OP_UNARY, set_op, 10, "op view has no parameters, expected some"},
     {ASSAY_OP_UNARY, set_op, 16, NULL},
@@ -461,7 +472,7 @@ static void test_no_parameters(void **state)
     unsigned without = 0;
 
     (void)state;
-    for (int i = ASSAY_OP_CONV2D; i <= ASSAY_OP_GRID_SAMPLE; i++) {
+    for (int i = ASSAY_OP_CONV2D; i <= ASSAY_OP_SELECT; i++) {
         enum assay_op op = (enum assay_op)i;
         struct assay_err err = {0};
         struct assay_slice *s = changed(op, drop, 0, &err);
@@ -481,6 +492,27 @@ static void test_no_parameters(void **state)
             fail_msg("'%s' lacks '%s'", err.text, want);
     }
     assert_int_equal(without, sizeof(plain) / sizeof(plain[0]));
+}
+
+/* A binary32 goes bit by bit. */
+static void test_epsilon(void **state)
+{
+    static const uint32_t bits[] = {0,          0x80000000, 1,
+                                    0x3727c5ac, 0x7f800000, 0x7fc00001};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+        struct assay_slice *s = make(ASSAY_OP_NORMALIZE, 0), *out;
+        struct assay_err err = {0};
+
+        memcpy(&s->layers[0].p.normalize.epsilon, &bits[i], sizeof(bits[i]));
+        out = there_and_back(s, &err);
+        assert_non_null(out);
+        assert_memory_equal(&out->layers[0].p.normalize.epsilon, &bits[i],
+                            sizeof(bits[i]));
+        assay_slice_free(out);
+        assay_slice_free(s);
+    }
 }
 
 /* Both operands of the step that is new, and its rounding. */
@@ -515,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_view_of_every_rank),
         cmocka_unit_test(test_other_senders),
         cmocka_unit_test(test_no_parameters),
+        cmocka_unit_test(test_epsilon),
         cmocka_unit_test(test_add_scaled),
     };
 

@@ -68,6 +68,9 @@ static void dtypes(void **state)
     assert_string_equal(assay_op_name(ASSAY_OP_GEMM), "gemm");
     assert_string_equal(assay_op_name(ASSAY_OP_VIEW), "view");
     assert_string_equal(assay_op_name(ASSAY_OP_GRID_SAMPLE), "grid_sample");
+    assert_string_equal(assay_op_name(ASSAY_OP_FUNCTION), "function");
+    assert_string_equal(assay_op_name(ASSAY_OP_NORMALIZE), "normalize");
+    assert_string_equal(assay_op_name(ASSAY_OP_SELECT), "select");
     assert_string_equal(assay_op_name((enum assay_op)0), "?");
     assert_string_equal(assay_op_name((enum assay_op)1000), "?");
 }
