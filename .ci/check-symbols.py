@@ -19,7 +19,7 @@ from tally import Tally
 ALLOWED = re.compile(
     r"(assay_\w+|memcpy|memset|memcmp|memmove|str(len|cmp|ncmp|chr|cspn|spn)"
     r"|(floor|ceil|trunc|rint|nearbyint|round|roundeven|fma|exp|expm1|log"
-    r"|tanh|sqrt|fabs|ldexp|scalbn|frexp|pow|fmin|fmax|lrint|llrint|isnan"
+    r"|log1p|sin|cos|tanh|sqrt|fabs|ldexp|scalbn|frexp|pow|fmin|fmax|lrint|llrint|isnan"
     r"|fmod|erf)f?"
     r"|__(stack_chk_\w+|assert_fail|popcountdi2|divti3|udivti3|modti3|umodti3"
     r"|multi3|ashlti3|ashrti3|lshrti3)"

@@ -258,7 +258,7 @@ struct assay_resize_kernel {
 /* Fields as in struct assay_grid_sample_params. */
 struct assay_grid_sample {
     int32_t n, h, w, c, oh, ow;
-    bool nearest;
+    bool nearest, absolute, xy;
     enum assay_grid_padding padding;
     uint32_t coord_shift;
     enum assay_dtype x_dtype, y_dtype; /* x: S8, U8, S16 */
@@ -271,6 +271,58 @@ struct assay_grid_sample_kernel {
     bool (*supports)(const struct assay_grid_sample *p);
     void (*run)(const struct assay_grid_sample *p, const void *x,
                 const int16_t *grid, void *y);
+};
+
+/* ---- float layers ------------------------------------------------------------ */
+
+/* y[k] = function(x[k]), binary32. */
+struct assay_float_function {
+    enum assay_function kind;
+    size_t n;
+};
+
+struct assay_function_kernel {
+    const char *name;
+    enum assay_isa isa;
+    bool (*supports)(const struct assay_float_function *p);
+    void (*run)(const struct assay_float_function *p, const float *x, float *y);
+};
+
+/* Over the last dimension of rows x cols, binary32. */
+struct assay_normalization {
+    enum assay_normalize kind;
+    size_t rows, cols; /* cols >= 1 */
+    float epsilon;
+};
+
+struct assay_normalize_kernel {
+    const char *name;
+    enum assay_isa isa;
+    bool (*supports)(const struct assay_normalization *p);
+    /* gamma and beta: cols elements, or NULL. */
+    void (*run)(const struct assay_normalization *p, const float *x,
+                const float *gamma, const float *beta, float *y);
+};
+
+/* ---- select ------------------------------------------------------------------- */
+
+/* y = condition != 0 ? a : b, with broadcast. */
+struct assay_select {
+    enum assay_dtype condition_dtype;     /* integers */
+    size_t elem_size;                     /* of a, b, y: 1, 2, 4 or 8 */
+    uint32_t rank;                        /* 1..10 */
+    int64_t dims[ASSAY_KERNEL_RANK];      /* of the dense output */
+    int64_t c_strides[ASSAY_KERNEL_RANK]; /* in elements, 0 = broadcast */
+    int64_t a_strides[ASSAY_KERNEL_RANK];
+    int64_t b_strides[ASSAY_KERNEL_RANK];
+};
+
+struct assay_select_kernel {
+    const char *name;
+    enum assay_isa isa;
+    bool (*supports)(const struct assay_select *p);
+    void (*run)(const struct assay_select *p, const void *condition,
+                const void *a, const void *b, void *y);
 };
 
 /* The step interpreter of requant.h as a table entry. */
@@ -326,6 +378,12 @@ const struct assay_resize_kernel *assay_pick_resize(
     const struct assay_kernel_table *t, const struct assay_resize *p);
 const struct assay_grid_sample_kernel *assay_pick_grid_sample(
     const struct assay_kernel_table *t, const struct assay_grid_sample *p);
+const struct assay_function_kernel *assay_pick_function(
+    const struct assay_kernel_table *t, const struct assay_float_function *p);
+const struct assay_normalize_kernel *assay_pick_normalize(
+    const struct assay_kernel_table *t, const struct assay_normalization *p);
+const struct assay_select_kernel *assay_pick_select(
+    const struct assay_kernel_table *t, const struct assay_select *p);
 
 /* Calls fn for every registered kernel of this build, slot by slot. */
 typedef void assay_kernel_visit_fn(void *arg, const char *slot,

@@ -127,6 +127,24 @@ const struct assay_grid_sample_kernel *assay_pick_grid_sample(
     PICK(t->grid_sample, p);
 }
 
+const struct assay_function_kernel *assay_pick_function(
+    const struct assay_kernel_table *t, const struct assay_float_function *p)
+{
+    PICK(t->function, p);
+}
+
+const struct assay_normalize_kernel *assay_pick_normalize(
+    const struct assay_kernel_table *t, const struct assay_normalization *p)
+{
+    PICK(t->normalize, p);
+}
+
+const struct assay_select_kernel *assay_pick_select(
+    const struct assay_kernel_table *t, const struct assay_select *p)
+{
+    PICK(t->select, p);
+}
+
 void assay_kernel_list(assay_kernel_visit_fn *fn, void *arg)
 {
 #define ASSAY_KERNEL(slot, kind, isa) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads an image at the offsets of a grid; the definition (docs/numerics.md,
- * "grid_sample").
+ * Reads an image at the offsets, or positions, of a grid; the definition
+ * (docs/numerics.md, "grid_sample").
  *
  * 64 bits hold everything: a coordinate is below 2^31 * 2^14 + 2^15, a sum
  * below 2^16 * 2^14 * 2^14.
@@ -23,12 +23,13 @@ struct taps {
     int64_t weight[2]; /* 0: not read */
 };
 
-/* From output position i and its offset. */
+/* From output position i and its offset, or from a position alone. */
 static struct taps taps_of(const struct assay_grid_sample *p, int32_t i,
                            int16_t offset, int32_t size)
 {
     int64_t one = (int64_t)1 << p->coord_shift;
-    int64_t at = i * one + offset, last = (size - 1) * one;
+    int64_t at = (p->absolute ? 0 : i * one) + offset;
+    int64_t last = (size - 1) * one;
     struct taps t = {{0, 0}, {1, 0}};
     if (p->padding == ASSAY_GRID_BORDER)
         at = at < 0 ? 0 : at > last ? last : at;
@@ -77,11 +78,12 @@ static void run(const struct assay_grid_sample *p, const void *x,
 {
     union assay_value v[BLOCK];
     size_t c = (size_t)p->c, size = assay_dtype_size(p->y_dtype), at = 0;
+    int v_at = p->xy ? 1 : 0, h_at = 1 - v_at;
     for (int64_t row = 0; row < (int64_t)p->n * p->oh; row++) {
         for (int32_t ox = 0; ox < p->ow; ox++, at += c, grid += 2) {
             struct taps v_taps =
-                taps_of(p, (int32_t)(row % p->oh), grid[0], p->h);
-            struct taps h_taps = taps_of(p, ox, grid[1], p->w);
+                taps_of(p, (int32_t)(row % p->oh), grid[v_at], p->h);
+            struct taps h_taps = taps_of(p, ox, grid[h_at], p->w);
             for (size_t first = 0; first < c; first += BLOCK) {
                 struct assay_block block = {.v = v,
                                             .n = c - first < BLOCK ? c - first

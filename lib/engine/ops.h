@@ -60,7 +60,8 @@ extern const struct assay_op_vtable assay_op_conv2d, assay_op_gemm,
     assay_op_reshape, assay_op_softmax, assay_op_view, assay_op_gather,
     assay_op_reduce, assay_op_matmul, assay_op_conv_transpose2d, assay_op_prelu,
     assay_op_table, assay_op_segment_table, assay_op_resize,
-    assay_op_grid_sample;
+    assay_op_grid_sample, assay_op_function, assay_op_normalize,
+    assay_op_select;
 
 /* NULL: not known. SKIPPED has no entry: it is never run. */
 const struct assay_op_vtable *assay_op_find(enum assay_op number);
@@ -89,6 +90,11 @@ bool assay_same_dims(const struct assay_tensor *a,
 int assay_check_same_dims(const struct assay_op_check *c,
                           const struct assay_tensor *want, const char *what,
                           const struct assay_tensor *found) ASSAY_MUST_CHECK;
+/* Dense strides of t, right-aligned to the output's rank (a scalar's is 1); 0
+ * where it is broadcast. */
+int assay_check_broadcast(const struct assay_op_check *c, const char *what,
+                          const struct assay_tensor *t, int64_t *strides)
+    ASSAY_MUST_CHECK;
 /* Rank and every dim at most INT32_MAX. */
 int assay_check_rank(const struct assay_op_check *c, const char *what,
                      const struct assay_tensor *t, uint32_t rank)
@@ -108,6 +114,8 @@ int assay_check_no_programs(const struct assay_op_check *c) ASSAY_MUST_CHECK;
 int assay_check_dtype(const struct assay_op_check *c, const char *what,
                       const struct assay_tensor *found, const char *whose,
                       enum assay_dtype want) ASSAY_MUST_CHECK;
+int assay_check_float(const struct assay_op_check *c, const char *what,
+                      const struct assay_tensor *t) ASSAY_MUST_CHECK;
 /* A tensor whose bytes the check itself reads. */
 int assay_check_constant(const struct assay_op_check *c, const char *what,
                          const struct assay_tensor *t) ASSAY_MUST_CHECK;

@@ -185,6 +185,30 @@ int assay_check_same_dims(const struct assay_op_check *c,
         assay_shape_text(want, a), assay_shape_text(found, b));
 }
 
+int assay_check_broadcast(const struct assay_op_check *c, const char *what,
+                          const struct assay_tensor *t, int64_t *strides)
+{
+    char a[ASSAY_SHAPE_TEXT], b[ASSAY_SHAPE_TEXT];
+    const struct assay_tensor *y = assay_layer_output(c);
+    uint32_t rank = y->rank ? y->rank : 1;
+    int64_t step = 1;
+    bool fits = t->rank <= y->rank;
+    for (uint32_t i = 0; fits && i < rank; i++) {
+        uint32_t to = rank - 1 - i;
+        int64_t dim = i < t->rank ? t->dims[t->rank - 1 - i] : 1;
+        fits = dim == 1 || dim == y->dims[to];
+        strides[to] = dim == 1 ? 0 : step;
+        step *= dim;
+    }
+    if (fits)
+        return 0;
+    return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
+                              "%s shape: expected one that broadcasts to %s, "
+                              "found %s",
+                              what, assay_shape_text(y, a),
+                              assay_shape_text(t, b));
+}
+
 int assay_check_rank(const struct assay_op_check *c, const char *what,
                      const struct assay_tensor *t, uint32_t rank)
 {
@@ -258,6 +282,16 @@ int assay_check_dtype(const struct assay_op_check *c, const char *what,
     return ASSAY_REFUSE_LAYER(
         c, ASSAY_EFORMAT, "%s dtype: expected %s, %s, found %s", what, whose,
         assay_dtype_name(want), assay_dtype_name(found->dtype));
+}
+
+int assay_check_float(const struct assay_op_check *c, const char *what,
+                      const struct assay_tensor *t)
+{
+    if (t->dtype == ASSAY_F32)
+        return 0;
+    return ASSAY_REFUSE_LAYER(c, ASSAY_EUNSUPPORTED,
+                              "%s dtype: expected float32, found %s", what,
+                              assay_dtype_name(t->dtype));
 }
 
 int assay_check_constant(const struct assay_op_check *c, const char *what,

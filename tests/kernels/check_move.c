@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softmax and copy: scalar kernels alone, against their definitions. */
+/* softmax, copy, select: scalar kernels alone, against their definitions. */
 #include "tests/kernels/kcheck.h"
 
 #include <math.h>
@@ -162,4 +162,93 @@ void kc_check_copy(struct kc *k)
 {
     for (int64_t i = 0; i < 200; i++)
         copy_case(k, i);
+}
+
+/* Strides of a dense operand, each axis of it there or broadcast. */
+static size_t draw_operand(struct kc *k, const struct assay_select *p,
+                           int64_t *strides)
+{
+    int64_t step = 1;
+
+    for (uint32_t i = p->rank; i-- > 0;) {
+        bool there = kc_chance(k, 70);
+
+        strides[i] = there ? step : 0;
+        step *= there ? p->dims[i] : 1;
+    }
+    return (size_t)step;
+}
+
+static size_t place(const struct assay_select *p, const int64_t *strides,
+                    size_t i)
+{
+    int64_t rest = (int64_t)i, at = 0;
+
+    for (uint32_t d = p->rank; d-- > 0; rest /= p->dims[d])
+        at += rest % p->dims[d] * strides[d];
+    return (size_t)at;
+}
+
+static void select_case(struct kc *k, int64_t index)
+{
+    const struct assay_select_kernel *ref = k->table.select[ASSAY_ISA_REF];
+    static const size_t sizes[] = {1, 2, 4, 8};
+    static const enum assay_dtype conditions[] = {
+        ASSAY_S8, ASSAY_U8, ASSAY_S16, ASSAY_U16, ASSAY_S32, ASSAY_S64};
+    struct assay_select p = {.rank = 1};
+    size_t n = 1, n_c, n_a, n_b, c_size;
+    struct kc_buf c, a, b, y;
+    uint8_t *expected;
+
+    if (!kc_case(k, "select", index) || !kc_wants(k, ref->name))
+        return;
+    p.rank = (uint32_t)kc_range(k, 1, 5);
+    p.elem_size = sizes[kc_range(k, 0, 3)];
+    p.condition_dtype = conditions[kc_range(k, 0, 5)];
+    c_size = assay_dtype_size(p.condition_dtype);
+    for (uint32_t i = 0; i < p.rank; i++) {
+        p.dims[i] = kc_range(k, 1, 5);
+        n *= (size_t)p.dims[i];
+    }
+    n_c = draw_operand(k, &p, p.c_strides);
+    n_a = draw_operand(k, &p, p.a_strides);
+    n_b = draw_operand(k, &p, p.b_strides);
+    c = kc_buf_wall(n_c * c_size);
+    a = kc_buf_wall(n_a * p.elem_size);
+    b = kc_buf_wall(n_b * p.elem_size);
+    y = kc_buf_new(n * p.elem_size, 0);
+    memset(c.data, 0, n_c * c_size);
+    for (size_t i = 0; i < n_c; i++) /* one byte of it, the last one too */
+        if (kc_chance(k, 50))
+            c.data[i * c_size + (size_t)kc_range(k, 0, (int64_t)c_size - 1)] =
+                (uint8_t)kc_range(k, 1, 255);
+    kc_fill(k, ASSAY_U8, a.data, n_a * p.elem_size);
+    kc_fill(k, ASSAY_U8, b.data, n_b * p.elem_size);
+    expected = kc_alloc(n * p.elem_size);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = place(&p, p.c_strides, i);
+        const uint8_t *from =
+            kc_element(p.condition_dtype, c.data, at)
+                ? a.data + place(&p, p.a_strides, i) * p.elem_size
+                : b.data + place(&p, p.b_strides, i) * p.elem_size;
+
+        memcpy(expected + i * p.elem_size, from, p.elem_size);
+    }
+    snprintf(k->text, sizeof(k->text), "rank %u n %zu size %zu condition %d",
+             (unsigned)p.rank, n, p.elem_size, p.condition_dtype);
+    ref->run(&p, c.data, a.data, b.data, y.data);
+    if (kc_buf_intact(k, &y, ref->name, "output"))
+        kc_judge(k, ref->name, ASSAY_U8, expected, y.data,
+                 (int64_t[4]){1, 1, 1, (int64_t)(n * p.elem_size)});
+    kc_buf_free(&c);
+    kc_buf_free(&a);
+    kc_buf_free(&b);
+    kc_buf_free(&y);
+    free(expected);
+}
+
+void kc_check_select(struct kc *k)
+{
+    for (int64_t i = 0; i < 200; i++)
+        select_case(k, i);
 }

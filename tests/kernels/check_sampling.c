@@ -211,9 +211,13 @@ static int64_t naive_sample(const struct assay_grid_sample *p, const void *x,
 {
     const int16_t *g = grid + ((n * p->oh + oy) * p->ow + ox) * 2;
     int64_t one = (int64_t)1 << p->coord_shift;
-    int64_t py = oy * one + g[0], px = ox * one + g[1];
+    int64_t py = g[p->xy], px = g[!p->xy];
     int64_t iy, ix, fy, fx, top, low;
 
+    if (!p->absolute) {
+        py += oy * one;
+        px += ox * one;
+    }
     if (p->padding == ASSAY_GRID_BORDER) {
         py = limit(py, 0, (p->h - 1) * one);
         px = limit(px, 0, (p->w - 1) * one);
@@ -233,7 +237,7 @@ static int64_t naive_sample(const struct assay_grid_sample *p, const void *x,
     return top * (one - fy) + low * fy;
 }
 
-/* Offsets of a few pixels, whole and half ones among them. */
+/* Offsets (or positions) of a few pixels, whole and half ones among them. */
 static void draw_grid(struct kc *k, const struct assay_grid_sample *p,
                       int16_t *grid, size_t n)
 {
@@ -247,6 +251,8 @@ static void draw_grid(struct kc *k, const struct assay_grid_sample *p,
 
         if (kc_chance(k, 40)) /* half pixels and their neighbours */
             v = kc_range(k, -6, 6) * one / 2 + kc_range(k, -1, 1);
+        if (p->absolute)
+            v += 3 * one;
         grid[i] = (int16_t)limit(v, INT16_MIN, INT16_MAX);
     }
 }
@@ -270,6 +276,8 @@ static void grid_case(struct kc *k, int64_t index)
     p.x_dtype = input_of(k);
     p.nearest = index % 3 == 2;
     p.padding = index % 2 ? ASSAY_GRID_BORDER : ASSAY_GRID_ZEROS;
+    p.absolute = kc_chance(k, 40);
+    p.xy = kc_chance(k, 40);
     p.coord_shift = kc_chance(k, 60) ? 8 : (uint32_t)kc_range(k, 0, 14);
     draw_output(k, &out, p.nearest ? 0 : 2 * (int64_t)p.coord_shift,
                 kc_chance(k, 60) ? ASSAY_ROUND_HALF_UP : ASSAY_ROUND_FLOOR,
@@ -298,9 +306,10 @@ static void grid_case(struct kc *k, int64_t index)
                                        1);
                 }
     snprintf(k->text, sizeof(k->text),
-             "n%d %dx%dx%d -> %dx%d %s padding %d shift %u x%d y%d", p.n, p.h,
-             p.w, p.c, p.oh, p.ow, p.nearest ? "nearest" : "bilinear",
-             p.padding, (unsigned)p.coord_shift, p.x_dtype, p.y_dtype);
+             "n%d %dx%dx%d -> %dx%d %s%s%s padding %d shift %u x%d y%d", p.n,
+             p.h, p.w, p.c, p.oh, p.ow, p.nearest ? "nearest" : "bilinear",
+             p.absolute ? " absolute" : "", p.xy ? " xy" : "", p.padding,
+             (unsigned)p.coord_shift, p.x_dtype, p.y_dtype);
     KC_JUDGE_COLUMN(k, k->table.grid_sample, &p, expected.data, n_y, x.data,
                     (const int16_t *)grid.data);
     kc_buf_free(&x);

@@ -180,6 +180,12 @@ static void run_checks(struct kc *k)
         kc_check_resize(k);
     if (slot_wanted(k, "grid_sample"))
         kc_check_grid_sample(k);
+    if (slot_wanted(k, "function"))
+        kc_check_function(k);
+    if (slot_wanted(k, "normalize"))
+        kc_check_normalize(k);
+    if (slot_wanted(k, "select"))
+        kc_check_select(k);
     if (slot_wanted(k, "conv2d") || slot_wanted(k, "dwconv2d")) {
         kc_check_conv2d(k);
         kc_check_fused(k);

@@ -171,6 +171,9 @@ void kc_check_segment_table(struct kc *k);
 void kc_check_reduce(struct kc *k);
 void kc_check_resize(struct kc *k);
 void kc_check_grid_sample(struct kc *k);
+void kc_check_function(struct kc *k);
+void kc_check_normalize(struct kc *k);
+void kc_check_select(struct kc *k);
 void kc_bench(struct kc *k);
 
 /* One line of the file of shapes. */

@@ -11,40 +11,17 @@ struct params {
     const struct assay_binary_kernel *kernel;
 };
 
-/* Dense strides of t, right-aligned to rank; 0 where it is broadcast. */
-static int broadcast(const struct assay_op_check *c, const char *what,
-                     const struct assay_tensor *t, struct assay_binary *p,
-                     int64_t *strides)
-{
-    char a[ASSAY_SHAPE_TEXT], b[ASSAY_SHAPE_TEXT];
-    const struct assay_tensor *y = assay_layer_output(c);
-    int64_t step = 1;
-    bool fits = t->rank <= y->rank;
-    for (uint32_t i = 0; fits && i < p->rank; i++) {
-        uint32_t to = p->rank - 1 - i;
-        int64_t dim = i < t->rank ? t->dims[t->rank - 1 - i] : 1;
-        fits = dim == 1 || dim == p->dims[to];
-        strides[to] = dim == 1 ? 0 : step;
-        step *= dim;
-    }
-    if (fits)
-        return 0;
-    return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,
-                              "%s shape: expected one that broadcasts to %s, "
-                              "found %s",
-                              what, assay_shape_text(y, a),
-                              assay_shape_text(t, b));
-}
-
 static int check_shapes(const struct assay_op_check *c, struct assay_binary *p)
 {
     const struct assay_tensor *y = assay_layer_output(c);
     p->rank = y->rank ? y->rank : 1;
     for (uint32_t i = 0; i < p->rank; i++)
         p->dims[i] = y->rank ? y->dims[i] : 1;
-    int rc = broadcast(c, "input a", assay_layer_input(c, 0), p, p->a_strides);
+    int rc = assay_check_broadcast(c, "input a", assay_layer_input(c, 0),
+                                   p->a_strides);
     if (!rc)
-        rc = broadcast(c, "input b", assay_layer_input(c, 1), p, p->b_strides);
+        rc = assay_check_broadcast(c, "input b", assay_layer_input(c, 1),
+                                   p->b_strides);
     for (uint32_t i = 0; !rc && i < p->rank; i++)
         if (p->dims[i] > 1 && !p->a_strides[i] && !p->b_strides[i])
             return ASSAY_REFUSE_LAYER(c, ASSAY_EFORMAT,

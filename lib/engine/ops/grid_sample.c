@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sampling of x NHWC at offsets that a second tensor holds; what stands
- * outside the image is 0, or the border. The grid's values cannot be wrong.
+ * Sampling of x NHWC at offsets or positions that a second tensor holds; what
+ * stands outside the image is 0, or the border. The grid's values cannot be
+ * wrong.
  */
 #include "lib/engine/ops.h"
 
@@ -76,6 +77,8 @@ static int check(const struct assay_op_check *c, struct assay_op_plan *plan)
         .oh = (int32_t)y->dims[1],
         .ow = (int32_t)y->dims[2],
         .nearest = q->nearest,
+        .absolute = q->absolute,
+        .xy = q->xy,
         .padding = (enum assay_grid_padding)q->padding,
         .coord_shift = q->coord_shift,
         .x_dtype = x->dtype,
