@@ -95,8 +95,10 @@ int assay_run_select(struct assay_run *r, struct assay_err *err)
             (o->layers.n == 0 || assay_strings_match(&o->layers, l->name)) &&
             (o->op_types.n == 0 ||
              assay_strings_match(&o->op_types, l->source_op));
-        k->tol.rtol = assay_threshold_of(&o->rtol, l->name, 1e-5);
-        k->tol.atol = assay_threshold_of(&o->atol, l->name, 1e-6);
+        k->tol.rtol = assay_threshold_of(
+            &o->rtol, l->name, l->half ? ASSAY_RTOL_HALF : ASSAY_RTOL);
+        k->tol.atol = assay_threshold_of(
+            &o->atol, l->name, l->half ? ASSAY_ATOL_HALF : ASSAY_ATOL);
         k->tol.max_lsb = (int64_t)assay_threshold_of(&o->max_lsb, l->name, 0.0);
         k->float_reference = assay_reference_is_float(r->s, i, r->p.c.opt);
         if (k->float_reference && k->tol.max_lsb < 1)

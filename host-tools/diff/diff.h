@@ -18,8 +18,18 @@
     9 /* counts of |diff| = 0, 1, 2, 3, 4-7, 8-15, 16-31,
                             32-127, >= 128 */
 
+/*
+ * Defaults of float layers, and of those that the source computes in binary16:
+ * two units in the last place of it, and its smallest normal number, below
+ * which it has no relative precision.
+ */
+#define ASSAY_RTOL 1e-5
+#define ASSAY_ATOL 1e-6
+#define ASSAY_RTOL_HALF (1.0 / 512)
+#define ASSAY_ATOL_HALF (1.0 / 16384)
+
 struct assay_tolerance {
-    double rtol, atol; /* float tensors; defaults 1e-5, 1e-6 */
+    double rtol, atol; /* float tensors */
     int64_t max_lsb;   /* integer tensors; default 0 */
 };
 
