@@ -294,6 +294,8 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
     for (size_t i = 0; i < o->arith.n && rc == 0; i++)
         rc = override_one(p, o->arith.v[i], err);
     if (rc == 0)
+        assay_prepare_differences(p, model);
+    if (rc == 0)
         rc = assay_prepare_vendor(p, o, model, err);
     if (rc < 0)
         assay_prepare_close(p);

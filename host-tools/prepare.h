@@ -37,6 +37,9 @@ const char *assay_prepare_path(const struct assay_options *o);
 int assay_prepare_vendor(struct assay_prepared *p,
                          const struct assay_options *o, const char *model,
                          struct assay_err *err) ASSAY_MUST_CHECK;
+/* prepare_differ.c: march, target and arithmetic of a model's text against
+ * case.json; called by assay_prepare. */
+void assay_prepare_differences(struct assay_prepared *p, const char *model);
 /* "contradiction: sentence (file)" */
 void assay_prepare_finding(const struct assay_finding *f, char *out,
                            size_t cap);

@@ -7,6 +7,7 @@
 #define ASSAY_HOST_RUN_LINES_H
 
 #include "host-tools/messages.h"
+#include "host-tools/report/report.h"
 #include "host-tools/run.h"
 
 #define ASSAY_MAX_LINES 96
@@ -25,6 +26,13 @@ void assay_line_add(struct assay_lines *l, const char *prefix,
 void assay_run_head_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l);
+/* run_differ.c: differences that are no faults, as lines and as findings;
+ * v has room for ASSAY_RUN_DIFFERENCES, the number is returned. */
+#define ASSAY_RUN_DIFFERENCES 64
+void assay_run_difference_lines(const struct assay_run *r,
+                                struct assay_lines *l);
+size_t assay_run_difference_findings(const struct assay_run *r,
+                                     struct assay_report_finding *v);
 void assay_run_tail_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           uint64_t received, struct assay_lines *l);

@@ -121,8 +121,8 @@ static void fill_vendor(const struct assay_run *r, struct assay_row *row)
 static int fill_findings(const struct assay_run *r, struct output *out)
 {
     const struct assay_findings *f = &r->p.findings;
-    struct assay_report_finding *v =
-        assay_arena_array(r->arena, (size_t)f->n + 1, sizeof(*v));
+    struct assay_report_finding *v = assay_arena_array(
+        r->arena, (size_t)f->n + ASSAY_RUN_DIFFERENCES + 1, sizeof(*v));
 
     if (v == NULL)
         return ASSAY_EMEMORY;
@@ -137,7 +137,7 @@ static int fill_findings(const struct assay_run *r, struct output *out)
             f->v[i].found,
         };
     out->head.findings = v;
-    out->head.n_findings = f->n;
+    out->head.n_findings = f->n + assay_run_difference_findings(r, v + f->n);
     return 0;
 }
 
@@ -351,6 +351,7 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     out->head_lines.arena = out->tail_lines.arena = r->arena;
     out->head_lines.wide = out->tail_lines.wide = r->o->wide;
     assay_run_head_lines(r, sum, &out->head_lines);
+    assay_run_difference_lines(r, &out->head_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
     fill_head(r, sum, argc, argv, out);
     if (fill_findings(r, out) < 0)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host-tools/model/case_meta.h"
+#include "host-tools/model/differ.h"
 #include "host-tools/model/file.h"
 
 #define MAX_SAMPLES 100000
@@ -122,6 +123,7 @@ void assay_case_close(struct assay_case *c)
     assay_free(c->goldens);
     assay_free(c->input_rows);
     assay_case_columns_close(c);
+    assay_case_differences_close(c);
     assay_free(c->name);
     assay_free(c->folder);
     assay_free(c->model_path);

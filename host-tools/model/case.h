@@ -25,6 +25,12 @@ struct assay_case_column {
     size_t n_have; /* samples with one; 0: the column is not there */
 };
 
+/* A difference between parts that is no fault; differ.h. */
+struct assay_case_difference {
+    const char *id;
+    char subject[128], file[256], expected[96], found[96], sentence[400];
+};
+
 struct assay_case {
     char *name;   /* folder or model name */
     char *folder; /* NULL when made from files */
@@ -45,6 +51,8 @@ struct assay_case {
     char *hybrid;      /* the vendor's model that maps features, or NULL */
     uint64_t told[64]; /* names that a note has told of; observed.c */
     size_t n_told;
+    struct assay_case_difference *differences; /* owned */
+    size_t n_differences;
 };
 
 int assay_case_open(struct assay_case *out, const char *folder,

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "host-tools/model/case_meta.h"
+#include "host-tools/model/differ.h"
 #include "host-tools/model/file.h"
 #include "host-tools/model/hbdk_text.h"
 #include "host-tools/model/sample.h"
@@ -19,8 +19,10 @@
 struct loader {
     struct assay_sample *s;
     struct assay_case *c;
+    size_t sample;
     const struct assay_slice *slice;
     const struct assay_feature_map *map;
+    struct assay_sample reference; /* read when a name is unknown */
     const struct assay_model_note *note;
     bool *disputed; /* by tensor: two sources say different things */
     struct assay_err *err;
@@ -193,38 +195,97 @@ static void put(struct loader *l, uint32_t index, void *data, size_t bytes,
     assay_free(data);
 }
 
+/* Floats of the column, where the model has integers with a scale. */
+static bool take_scaled(const struct loader *l, const struct assay_tensor *t,
+                        const struct source *x, bool nchw, uint8_t *out,
+                        size_t count)
+{
+    if (!x->array || x->array->dtype != ASSAY_F32 || nchw ||
+        !assay_differ_integers(out, t, x->array->data, count))
+        return false;
+    assay_case_differ(l->c, "tail", x->name, x->file,
+                      assay_dtype_name(t->dtype), "float32",
+                      "'%.100s' is float32 here and %s in the model: each "
+                      "value is an integer times the scale, compared as that "
+                      "integer",
+                      x->name, assay_dtype_name(t->dtype));
+    return true;
+}
+
+/* The tensor that an array stands for, when it has integers for floats or
+ * floats for integers. */
+static uint32_t place(const struct loader *l, uint32_t index,
+                      const struct source *x)
+{
+    const struct assay_tensor *t = &l->slice->tensors[index];
+    const char *id, *was, *have;
+    uint32_t other;
+
+    if (!x->array || !assay_differ_place(&other, &id, l->slice, index,
+                                         x->array->dtype, x->rank, x->dims))
+        return index;
+    was = assay_dtype_name(t->dtype);
+    have = assay_dtype_name(x->array->dtype);
+    if (!strcmp(id, "tail"))
+        assay_case_differ(l->c, id, x->name, x->file, was, have,
+                          "'%.100s' is %s here and %s in the model: a tail "
+                          "with high precision; compared behind Dequantize, "
+                          "as '%.100s'",
+                          x->name, have, was, l->slice->tensors[other].name);
+    else
+        assay_case_differ(l->c, id, x->name, x->file, was, have,
+                          "'%.100s' is %s here and %s in the model: its %s "
+                          "was removed; compared as '%.100s'",
+                          x->name, have, was,
+                          strstr(id, "dequantize") ? "Dequantize" : "Quantize",
+                          l->slice->tensors[other].name);
+    return other;
+}
+
+static int wrong_shape(struct loader *l, const struct assay_tensor *t,
+                       const struct source *x, bool nchw, const char *want)
+{
+    char found[256];
+
+    assay_sample_shape(found, sizeof(found), x->rank, x->dims);
+    return assay_fail(l->err, ASSAY_EMISMATCH,
+                      "%s: '%.100s' is %s, but the model's tensor '%.100s' "
+                      "is %s%s",
+                      x->file, x->name, found, t->name, want,
+                      nchw ? " in NCHW" : "");
+}
+
 static int take_one(struct loader *l, uint32_t index, bool nchw,
                     const struct source *x)
 {
     static const uint8_t to_nhwc[ASSAY_MAX_RANK] = {0, 2, 3, 1};
     const struct assay_tensor *t = &l->slice->tensors[index];
     size_t count, bytes, unit = assay_dtype_bytes(t->dtype);
-    char want[256], found[256];
-    const uint8_t *from;
-    uint8_t *moved = NULL, *dst;
+    uint8_t *moved = NULL, *dst = NULL;
+    bool same, scaled;
+    const void *from;
+    char want[256];
     int rc = assay_tensor_count(t, &count, &bytes, l->err);
 
-    if (!rc)
-        rc = check_type(l, t, x);
     if (rc)
         return rc;
-    if (!fits(t, nchw, x, want, sizeof(want))) {
-        assay_sample_shape(found, sizeof(found), x->rank, x->dims);
-        return assay_fail(l->err, ASSAY_EMISMATCH,
-                          "%s: '%.100s' is %s, but the model's tensor '%.100s' "
-                          "is %s%s",
-                          x->file, x->name, found, t->name, want,
-                          nchw ? " in NCHW" : "");
-    }
+    same = fits(t, nchw, x, want, sizeof(want));
     dst = assay_alloc(bytes ? bytes : 1);
-    if (!x->array || x->array->dtype != t->dtype) {
-        moved = assay_alloc(bytes ? bytes : 1);
-        rc = dst && moved ? narrow(l, t, x, moved, count)
-                          : no_memory(l, x->file);
-        from = moved;
-    } else {
-        rc = dst ? 0 : no_memory(l, x->file);
-        from = x->array->data;
+    moved = assay_alloc(bytes ? bytes : 1);
+    if (!dst || !moved)
+        rc = no_memory(l, x->file);
+    scaled = !rc && same && assay_dtype_is_int(t->dtype) &&
+             take_scaled(l, t, x, nchw, moved, count);
+    if (!rc && !scaled)
+        rc = check_type(l, t, x);
+    if (!rc && !same)
+        rc = wrong_shape(l, t, x, nchw, want);
+    from = moved;
+    if (!rc && !scaled) {
+        if (x->array && x->array->dtype == t->dtype)
+            from = x->array->data;
+        else
+            rc = narrow(l, t, x, moved, count);
     }
     if (!rc) {
         assay_sample_permute(t, nchw ? to_nhwc : t->perm, unit, from, dst,
@@ -243,7 +304,7 @@ static int take(struct loader *l, const struct assay_observed_match *m,
     int rc = 0;
 
     for (size_t i = 0; !rc && i < m->n; i++)
-        rc = take_one(l, m->v[i].tensor, m->v[i].nchw, x);
+        rc = take_one(l, place(l, m->v[i].tensor, x), m->v[i].nchw, x);
     return rc;
 }
 
@@ -295,6 +356,46 @@ static int check_binding(struct loader *l, const char *meta, const char *file)
     return 0;
 }
 
+/* An output under another name, by its content: m has it. True: it may be
+ * one, and that is told; nothing is guessed. */
+static bool find_renamed(struct loader *l, const struct assay_npz *z,
+                         const struct assay_array *a, const char *path,
+                         struct assay_observed_match *m)
+{
+    const struct assay_model_note silent = {NULL, NULL, NULL};
+    struct assay_err ignored = {0};
+    char list[200];
+    uint32_t index;
+
+    if (assay_feature_map_find(l->map, a->name) != NULL)
+        return false;
+    if (l->reference.values == NULL &&
+        assay_case_golden(&l->reference, l->c, l->sample, l->slice, &silent,
+                          &ignored) < 0)
+        return false;
+    switch (assay_differ_renamed(&index, list, sizeof(list), l->slice,
+                                 &l->reference, z, a)) {
+    case ASSAY_RENAMED_NO: return false;
+    case ASSAY_RENAMED_YES:
+        m->n = 1;
+        m->v[0].tensor = index;
+        m->v[0].nchw = false;
+        assay_case_differ(l->c, "renamed", a->name, path,
+                          l->slice->tensors[index].name, a->name,
+                          "'%.100s' is no name of the model: type, shape and "
+                          "content are those of '%.100s' alone, taken as it",
+                          a->name, l->slice->tensors[index].name);
+        return false;
+    default:
+        assay_case_differ(l->c, "ambiguous", a->name, path, list, a->name,
+                          "'%.60s' is no name of the model; its type and "
+                          "shape fit %s, its content not exactly one: not "
+                          "compared, give it the name that it has",
+                          a->name, list);
+        return true;
+    }
+}
+
 static int load_npz(struct loader *l, const char *path)
 {
     struct assay_npz z = {0};
@@ -310,10 +411,17 @@ static int load_npz(struct loader *l, const char *path)
                            .dims = a->dims,
                            .array = a};
         struct assay_observed_match m;
+        bool known;
 
-        if (find(l, path, a->name, &m))
+        assay_observed_find(&m, l->slice, l->map, a->name);
+        known = m.n > 0;
+        if (!known && find_renamed(l, &z, a, path, &m))
+            continue; /* told */
+        if ((!known && m.n > 0) || find(l, path, a->name, &m))
             rc = take(l, &m, &x);
     }
+    assay_sample_close(&l->reference);
+    memset(&l->reference, 0, sizeof(l->reference));
     assay_npz_close(&z);
     return rc;
 }
@@ -351,13 +459,6 @@ static int load_text(struct loader *l, const char *path, const char *feature)
     return rc;
 }
 
-static bool exists(const char *path)
-{
-    struct stat sb;
-
-    return !stat(path, &sb);
-}
-
 /* One file of a folder of texts. */
 static int load_file(struct loader *l, const char *folder, const char *name)
 {
@@ -381,7 +482,7 @@ static int load_file(struct loader *l, const char *folder, const char *name)
         return load_text(l, path, feature);
     memcpy(path + strlen(path) - strlen("float.txt"), "int.txt",
            sizeof("int.txt"));
-    if (!exists(path))
+    if (!assay_file_is_regular(path))
         tell(l, folder, name,
              "only the text of floats is there, expected _elem_int.txt: "
              "ignored");
@@ -457,8 +558,13 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
                         struct assay_err *err)
 {
     struct assay_sample s = {0};
-    struct loader l = {
-        .s = &s, .c = c, .slice = slice, .map = map, .note = note, .err = err};
+    struct loader l = {.s = &s,
+                       .c = c,
+                       .sample = sample,
+                       .slice = slice,
+                       .map = map,
+                       .note = note,
+                       .err = err};
     const char *path = c->columns[side].paths[sample];
     int rc = assay_sample_new(&s, slice, err);
 

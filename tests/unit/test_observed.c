@@ -5,6 +5,7 @@
  *
  * links: host-tools/model/observed.c host-tools/model/observed_map.c
  * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
+ * links: host-tools/model/differ.c
  * links: host-tools/model/sample.c host-tools/model/case_meta.c
  * links: host-tools/model/file.c host-tools/model/npz.c
  * links: host-tools/model/npz_write.c host-tools/model/npy.c
