@@ -156,8 +156,8 @@ struct assay_fit_space assay_fit_space_layer(const struct assay_slice *s,
     if (f && f->kind == ASSAY_FIT_STAGED) {
         if (!assay_field_find(l, "bias"))
             dims &= ~BIT(ASSAY_FIT_BIAS);
-        if (!binary && !assay_field_find(l, "second_shift") &&
-            !assay_field_find(l, "second_scale"))
+        if (!binary && (!assay_field_find(l, "second_shift") ||
+                        !assay_field_find(l, "second_scale")))
             dims &= ~(unsigned)SECONDS;
         if (!assay_field_find(l, "pre_shift"))
             dims &= ~BIT(ASSAY_FIT_PRE);
