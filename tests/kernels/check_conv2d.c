@@ -104,18 +104,19 @@ static void program_case(struct kc *k, struct conv_case *c, unsigned which)
             which = 12 + which % 3; /* takes any int64 */
         if (which == KC_HZ_HIGH)
             which++;
-        if (!wrap && kc_chance(k, 50)) /* the sum wraps: what vectors take */
+        wrap = wrap || which >= KC_RULE; /* stays what it is */
+        if (!wrap && kc_chance(k, 50))   /* the sum wraps: what vectors take */
             which = KC_HZ_FIRST + (unsigned)kc_range(k, 2, 4);
         else if (!wrap && kc_chance(k, 20))
             which = KC_HZ_HIGH + (unsigned)kc_range(k, 1, 2);
         else if (!wrap && kc_chance(k, 30))
-            which = KC_POLICIES;
+            which = KC_POLICIES; /* random */
     }
     if (which < KC_POLICIES) {
         kc_policy(k, &c->program, which, (size_t)p->oc, kc_chance(k, 70),
                   &p->y_dtype);
         with_input = kc_policy_takes_input(which);
-        if (wrap)
+        if (wrap && which < KC_RULE)
             wrap_first(&c->program);
     } else {
         int64_t bound = p->x_dtype == ASSAY_S16 ? (int64_t)1 << 44 : INT32_MAX;
@@ -310,6 +311,25 @@ static void one_case(struct kc *k, const char *check, int64_t i,
     free_case(&c);
 }
 
+/* The same with a program that a rule may write. */
+static void rule_case(struct kc *k, const char *check, int64_t i,
+                      const struct assay_conv2d_kernel *const *column,
+                      bool depthwise, bool wide)
+{
+    struct conv_case c;
+
+    if (!kc_case(k, check, i))
+        return;
+    memset(&c, 0, sizeof(c));
+    draw_shape(k, &c.p, depthwise);
+    c.p.x_dtype = wide ? ASSAY_S16 : ASSAY_S8;
+    c.p.w_dtype = ASSAY_S8;
+    fill_case(k, &c);
+    program_case(k, &c, KC_RULE + (unsigned)(i % 2));
+    judge_case(k, &c, column, true);
+    free_case(&c);
+}
+
 struct assay_conv2d kc_shape_params(const struct kc_shape *s)
 {
     struct assay_conv2d p = {
@@ -409,6 +429,15 @@ void kc_check_conv2d(struct kc *k)
         if (i % 3 == 1)
             one_case(k, "dwconv2d_x16", i, k->table.conv2d_x16w8, true, true,
                      NULL);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        rule_case(k, "conv2d_rules", i, k->table.conv2d_x8w8, false, false);
+        if (i % 3 == 0)
+            rule_case(k, "dwconv2d_rules", i, k->table.dwconv2d_x8w8, true,
+                      false);
+        if (i % 3 == 1)
+            rule_case(k, "conv2d_x16_rules", i, k->table.conv2d_x16w8,
+                      i % 4 > 1, true);
     }
     network_shapes(k);
 }

@@ -39,7 +39,7 @@ bool kc_policy_takes_input(unsigned which)
 {
     unsigned form = which - KC_HZ_FIRST;
 
-    return which == KC_HBM_INPUT ||
+    return which == KC_HBM_INPUT || which == KC_RULE_INPUT ||
            (which >= KC_HZ_FIRST &&
             (form == CONV_INPUT || form == CONV_INPUT_R || form == HIGH_INPUT));
 }

@@ -109,13 +109,16 @@ struct kc_program {
     size_t used, cap;
     const char *name;
 };
-/* Policies by number; from KC_HZ_FIRST on those of hz_programs.c. */
+/* Policies by number; from KC_HZ_FIRST on those of hz_programs.c, then those of
+ * rule_programs.c. */
 enum {
     KC_HBM_INPUT = 18,
     KC_HZ_FIRST = 21,
     KC_HZ_HIGH = 26, /* of an accumulator that fits 32 bits */
     KC_HZ_FORMS = 10,
-    KC_POLICIES = KC_HZ_FIRST + KC_HZ_FORMS,
+    KC_RULE = KC_HZ_FIRST + KC_HZ_FORMS,
+    KC_RULE_INPUT,
+    KC_POLICIES,
 };
 /* Whether the policy reads a second operand. */
 bool kc_policy_takes_input(unsigned which);
@@ -128,6 +131,9 @@ void kc_policy(struct kc *k, struct kc_program *to, unsigned which,
 /* Policy KC_HZ_FIRST + form, appended; chooses among S8, S16, S32. */
 void kc_hz_program(struct kc *k, struct kc_program *to, unsigned which,
                    size_t n, enum assay_dtype *y);
+/* Any program that a rule may write, appended; chooses y like the above. */
+void kc_rule_program(struct kc *k, struct kc_program *to, bool with_input,
+                     size_t n, enum assay_dtype *y);
 /* An add, a sub or a product of that model, y: S8, S16, S32. */
 void kc_hz_binary(struct kc *k, struct kc_program *a, struct kc_program *b,
                   struct kc_program *out, size_t channels,

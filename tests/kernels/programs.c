@@ -417,6 +417,11 @@ void kc_policy(struct kc *k, struct kc_program *to, unsigned which,
     struct operands o;
 
     kc_program_begin(to, channels);
+    if (which >= KC_RULE) {
+        kc_rule_program(k, to, which == KC_RULE_INPUT,
+                        per_channel ? channels : 1, y_dtype);
+        return;
+    }
     if (which >= KC_HZ_FIRST) {
         kc_hz_program(k, to, which, per_channel ? channels : 1, y_dtype);
         return;
