@@ -75,4 +75,7 @@ def texts(seed, rounds=1):
         if text not in seen:
             seen.add(text)
             unique.append((name, text, located))
-    return unique, len(taken), len(filled)
+    # A pass may make what cannot be read again.
+    answers = opt.run([t for _, t, _ in unique], opt.GENERIC)
+    return ([u for u, a in zip(unique, answers) if a.accepted], len(taken),
+            len(filled))
