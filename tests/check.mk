@@ -101,7 +101,9 @@ check-kernels: $(BUILD)/x86_64/kcheck $(BUILD)/aarch64/kcheck
 check-vectors: $(BUILD)/x86_64/vcheck $(BUILD)/aarch64/vcheck
 	@BUILD=$(BUILD) QEMU=$(QEMU) PYTHON=$(PYTHON) tests/run-vectors.sh
 check-oracle: x86_64 aarch64
-	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/run.sh
+	@export BUILD=$(BUILD) QEMU=$(QEMU); tests/run-sum.sh \
+		onnxruntime tests/oracle/run.sh \
+		stand-in tests/oracle/nash.sh
 check-horizon: x86_64 aarch64
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/horizon.sh
 

@@ -304,7 +304,9 @@ class Net:
         attrs, inputs = {}, [x]
         v = [v.astype(np.int64) for v in self.values(x)]
         if how == "row":
-            inputs.append(self.row("rescale", v, dtype, plain=True))
+            info = self.row("rescale", v, dtype, plain=True)
+            info.data[0, 4] = 16384  # ties of either sign
+            inputs.append(info)
         else:
             attrs = {"inScale": 0.0371, "outScale": 0.0371 * max(
                 z.largest(s) for s in v) / (115 if dtype == "si8" else 31000)}

@@ -348,3 +348,35 @@ def floats(net, x):
                 "-> (Tensor)", x, [[3], True], "si64",
                 x.shape[:3] + (1,))
     net.g.result(best, "best")
+
+
+# ---- small: the case of tests/data -------------------------------------------
+
+def small(numerics, seed=71, n=2):
+    rng = np.random.default_rng(seed)
+    images = image_inputs(rng, n, (1, 12, 10, 3), 0.0625)
+    net = Net("small", numerics, seed, [{"img": x} for x in images])
+    img = net.input("img", "f32")
+    x = call(net, "quant", QUANTIZE, img, [[0.0625], [0], False, 3, False],
+             "si8", img.shape, 0.0625)
+    x = net.conv("stem", x, 8, stride=2, relu=True)
+    y = net.conv("block.dw", x, dw=True, relu=True)
+    x = net.conv("block.project", y, 8, 1, e=x)
+    x = net.lut8("block.act", x)
+    y = net.conv("wide.conv", x, 8, 1, dtype="si16")
+    y = net.lut16("wide.act", y, "center")
+    y = net.rescale("wide.narrow", y, "si8")
+    x = net.binary("join", x, y, "add")
+    x = net.avg_pool("pool", x)
+    x = net.op("b30.resize2d", "up", [x], "si8", (1, 5, 4, 8),
+               {"size": [5, 4], "mode": "bilinear",
+                "expansionMode": "border"})
+    x = net.reduce("mean", x, (1, 2))
+    tail = net.linear("head", x, 6, "si32")
+    y = net.op("b30.dequantize", "dequant", [tail], "f32", tail.shape,
+               {"scales": per_channel(net.rng.uniform(1e-5, 1e-4, 6)),
+                "zeros": [0] * 6, "axis": 3})
+    y = net.op("b30vpu.softmax", "probability", [y], "f32", y.shape,
+               {"dim": 3})
+    net.g.result(y, "scores")
+    return net
