@@ -440,9 +440,80 @@ static void wide_accumulators_wrap_where_they_are_told(void **state)
     gives(s, (const void *[]){x, NULL, NULL}, want, sizeof(want));
 }
 
+/* One cell of 8 or 16 bits, three channels of weights 1, 10, -100. */
+static struct assay_slice *three_channels(enum assay_dtype x,
+                                          enum assay_dtype y)
+{
+    static const int8_t w[] = {1, 10, -100};
+    struct slices_operand in[2] = {{x, 4, {1, 1, 1, 1}, NULL},
+                                   {ASSAY_S8, 4, {3, 1, 1, 1}, w}};
+    struct assay_slice *s =
+        slices_one(ASSAY_OP_CONV2D, 2, in,
+                   (struct slices_operand){y, 4, {1, 1, 1, 3}, NULL});
+    s->layers[0].p.conv2d = (struct assay_conv2d_params){.stride_h = 1,
+                                                         .stride_w = 1,
+                                                         .dilation_h = 1,
+                                                         .dilation_w = 1,
+                                                         .groups = 1};
+    return s;
+}
+
+/*
+ * A bias beyond 32 bits joins the product: 100 * (1, 10, -100) shifted by 2
+ * half up and times 3 is 75, 750, -7500; plus bias, shifted by 32.
+ */
+static void steps_behind_the_product(void **state)
+{
+    static const int64_t bias[] = {(5LL << 32) - 76, (7LL << 31) - 750,
+                                   -(1LL << 40)};
+    static const int64_t two = 2, scale = 3, far = 32;
+    const int8_t x = 100;
+    const int16_t x16 = 100;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct assay_slice *s =
+            three_channels(i ? ASSAY_S16 : ASSAY_S8, ASSAY_S16);
+        struct assay_program *p = &s->layers[0].out_program;
+        slices_shr(p, ASSAY_ROUND_HALF_UP, &two);
+        slices_step(p, ASSAY_STEP_MUL, 1, &scale, NULL);
+        slices_step(p, ASSAY_STEP_ADD, 3, bias, NULL);
+        slices_shr(p, i ? ASSAY_ROUND_HALF_DOWN : ASSAY_ROUND_FLOOR, &far);
+        if (i) /* 5 - 1 / 2^32, 7 / 2, -2^8 - .. */
+            gives(s, (const void *[]){&x16, NULL, NULL},
+                  (const int16_t[]){5, 3, -256}, 6);
+        else
+            gives(s, (const void *[]){&x, NULL, NULL},
+                  (const int16_t[]){4, 3, -257}, 6);
+    }
+}
+
+/* (sum + bias) in binary32, times a scale of each channel. */
+static void sums_into_floats(void **state)
+{
+    static const int64_t bias[] = {1, (1LL << 33) - 1000, 0};
+    const int64_t scale[] = {slices_f32(0.5f), slices_f32(0x1p-33f),
+                             slices_f32(-3.0f)};
+    const int8_t x = 100;
+    const int16_t x16 = 100;
+    const float want[] = {50.5f, 1.0f, 30000.0f};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct assay_slice *s =
+            three_channels(i ? ASSAY_S16 : ASSAY_S8, ASSAY_F32);
+        struct assay_program *p = &s->layers[0].out_program;
+        slices_step(p, ASSAY_STEP_ADD, 3, bias, NULL);
+        slices_step(p, ASSAY_STEP_TO_F32, 0, NULL, NULL);
+        slices_step(p, ASSAY_STEP_FMUL, 3, scale, NULL);
+        gives(s, (const void *[]){i ? (const void *)&x16 : &x, NULL, NULL},
+              want, sizeof(want));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_behind_the_product),
+        cmocka_unit_test(sums_into_floats),
         cmocka_unit_test(matmul_of_two),
         cmocka_unit_test(matmul_of_batches),
         cmocka_unit_test(matmul_of_int16),
