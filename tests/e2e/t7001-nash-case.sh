@@ -15,8 +15,7 @@ run "$assay" run "$small" --local --all
 expect_out 'block\.project .* exact' "layers have the names of the locations"
 run "$assay" run "$small" --local --cpumask 0 -q
 expect_rc 0 "scalar kernels only"
-run "$assay" run "$small" -q \
-    --target "exec:$QEMU -cpu max $agent --stdio"
+run "$assay" run "$small" -q --target "$(arm_target max)"
 expect_rc 0 "an agent"
 run "$assay" show "$small"
 expect_rc 0 "show"
