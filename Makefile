@@ -98,6 +98,9 @@ $(BUILD)/$(1)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/$(1)/flags
 # Generated headers exist before anything that includes them is compiled.
 $$($(1)_OBJ_proto) $(BUILD)/$(1)/tests/unit/test_codec_params.o: | $(PROTO_GEN)
 $$($(1)_OBJ_host): | $(ONNX_GEN)
+# What numerics_data.c embeds.
+$(BUILD)/$(1)/host-tools/model/numerics_data.o: $(wildcard \
+	host-tools/numerics/*.json)
 
 $(BUILD)/$(1)/assayd: $(BUILD)/$(1)/agent/main.o $$($(1)_OBJ_agent) \
 		$$($(1)_OBJ_both)
