@@ -214,42 +214,60 @@ void assay_fit_pool_free(struct assay_fit_pool *p)
     assay_free(p);
 }
 
-static uint64_t differing(const struct assay_fit_layer *l,
-                          const struct assay_fit_choice *c)
+static int count_layer(const struct assay_fit_pool *p,
+                       const struct assay_fit_found *f, const bool *wanted,
+                       uint32_t *state, uint32_t *differ, struct assay_err *err)
 {
-    const struct assay_fit_problem *p = &l->problem;
-    uint64_t d = 0;
+    const struct assay_fit_space *space = &f->l->problem.space;
+    struct assay_fit_elements e = elements_of(f->l);
 
-    for (size_t i = 0; i < l->n; i++) {
-        uint32_t channel = (uint32_t)(i % p->channels);
-        int64_t acc = l->acc[i];
-        if (p->x_shift)
-            acc = (int64_t)((uint64_t)acc << p->x_shift[channel]);
-        d += assay_fit_output(p, c, acc, l->second ? l->second[i] : 0,
-                              channel) != l->golden[i];
+    memset(state, 0, f->n * sizeof(*state));
+    memset(differ, 0, f->n * sizeof(*differ));
+    for (size_t i = 0; i < p->n; i++) {
+        struct assay_fit_choice c;
+        if (!wanted[i])
+            continue;
+        c = assay_fit_choice_at(&p->space, i);
+        state[assay_fit_index(space, &c)] = 1;
     }
-    return d;
-}
-
-int assay_fit_pool_count(const struct assay_fit_pool *p,
-                         const struct assay_fit_choice *c, uint64_t *differ,
-                         struct assay_err *err)
-{
-    *differ = 0;
-    for (size_t k = 0; k < p->n_layers; k++) {
-        const struct assay_fit_layer *l = p->layers[k]->l;
+    if (f->l->kind == ASSAY_FIT_STAGED)
+        return assay_fit_count(&f->l->problem, &e, state, differ, err);
+    for (size_t i = 0; i < f->n; i++) {
+        struct assay_fit_choice c = assay_fit_choice_at(space, i);
         uint64_t d = 0;
         int rc = 0;
-
-        if (l->kind == ASSAY_FIT_ENUMERATED)
-            rc = assay_fit_enumerate_count(l, c, &d, err);
-        else
-            d = differing(l, c);
+        if (state[i])
+            rc = assay_fit_enumerate_count(f->l, &c, &d, err);
         if (rc)
             return rc;
-        *differ += d;
+        differ[i] = d > UINT32_MAX ? UINT32_MAX : (uint32_t)d;
     }
     return 0;
+}
+
+int assay_fit_pool_count(const struct assay_fit_pool *p, const bool *wanted,
+                         uint64_t *differ, struct assay_err *err)
+{
+    int rc = 0;
+
+    memset(differ, 0, p->n * sizeof(*differ));
+    for (size_t k = 0; !rc && k < p->n_layers; k++) {
+        const struct assay_fit_found *f = p->layers[k];
+        uint32_t *state = assay_alloc(2 * f->n * sizeof(*state));
+
+        rc = state ? count_layer(p, f, wanted, state, state + f->n, err)
+                   : no_memory(err);
+        for (size_t i = 0; !rc && i < p->n; i++) {
+            struct assay_fit_choice c;
+            if (!wanted[i])
+                continue;
+            c = assay_fit_choice_at(&p->space, i);
+            differ[i] +=
+                state[f->n + assay_fit_index(&f->l->problem.space, &c)];
+        }
+        assay_free(state);
+    }
+    return rc;
 }
 
 size_t assay_fit_representatives(const struct assay_fit_space *space,

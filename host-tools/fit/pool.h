@@ -46,10 +46,11 @@ int assay_fit_pool_new(struct assay_fit_pool **out, const char *form,
                        const char *base, struct assay_err *err)
     ASSAY_MUST_CHECK;
 void assay_fit_pool_free(struct assay_fit_pool *p); /* NULL safe */
-/* Elements of all layers of the pool in which a candidate differs. */
-int assay_fit_pool_count(const struct assay_fit_pool *p,
-                         const struct assay_fit_choice *c, uint64_t *differ,
-                         struct assay_err *err) ASSAY_MUST_CHECK;
+/* Elements of all layers of the pool in which each wanted candidate of its
+ * space differs; both arrays hold p->n. */
+int assay_fit_pool_count(const struct assay_fit_pool *p, const bool *wanted,
+                         uint64_t *differ, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 /* The first candidate of each class, at most cap of them. */
 size_t assay_fit_representatives(const struct assay_fit_space *space,
                                  const uint32_t *state, size_t n,
