@@ -47,6 +47,7 @@ ROOMS = {
     "host-tools/image": (MODEL + ["host-tools/image/"], LIBC,
                          ["png.h", "jpeglib.h"]),
     "host-tools/diff": (ENGINE + ["host-tools/diff/"], LIBC, []),
+    "host-tools/fit": (ENGINE + ["host-tools/fit/"], LIBC - {"stdio"}, []),
     "host-tools/report": (CORE + ["host-tools/diff/diff.h",
                                   "host-tools/report/"], LIBC,
                           ["jansson.h", "libxml/*"]),

@@ -48,12 +48,10 @@ static void section(struct text *t, const char *name)
 }
 
 /* What joins at one of the three positions. */
-static void joins(struct text *t, const struct assay_fit_space *space,
-                  const struct assay_fit_choice *c, unsigned at, bool bias,
-                  bool second)
+static void joins(struct text *t, const struct assay_fit_choice *c, unsigned at,
+                  bool bias, bool second)
 {
     const char *round = assay_fit_round_name(c->v[ASSAY_FIT_SECOND_ROUND]);
-    (void)space;
     if (bias && c->v[ASSAY_FIT_BIAS] == at)
         step(t, "add", "bias", NULL);
     if (!second || c->v[ASSAY_FIT_SECOND] != at)
@@ -86,7 +84,7 @@ static void tail(struct text *t, const struct assay_fit_choice *c)
 {
     struct assay_fit_choice at = *c;
     at.v[ASSAY_FIT_BIAS] = at.v[ASSAY_FIT_SECOND] = ASSAY_FIT_AT_ACC;
-    joins(t, NULL, &at, ASSAY_FIT_AT_ACC, true, true);
+    joins(t, &at, ASSAY_FIT_AT_ACC, true, true);
     width(t, c, ASSAY_FIT_WIDTH);
     last(t, c);
 }
@@ -105,31 +103,33 @@ static void join_section(struct text *t, const struct assay_fit_choice *c,
          assay_fit_value_name(ASSAY_FIT_DERIVE, c->v[ASSAY_FIT_DERIVE]), NULL);
 }
 
-static void scaling(struct text *t, const struct assay_fit_choice *c, bool sum,
-                    bool conv)
+static void scaling(struct text *t, const struct assay_fit_space *space,
+                    const struct assay_fit_choice *c, bool sum)
 {
     const char *derive =
         assay_fit_value_name(ASSAY_FIT_DERIVE, c->v[ASSAY_FIT_DERIVE]);
+    bool bias = space->radix[ASSAY_FIT_BIAS] > 1;
+    bool second = space->radix[ASSAY_FIT_HOW] > 1;
 
     if (sum) {
         section(t, "x: ");
         step(t, "shl", "x_shift", NULL);
         join_section(t, c, ASSAY_FIT_AT_ACC);
-    } else {
+    } else if (space->radix[ASSAY_FIT_DERIVE] > 1) {
         step(t, "derive", derive, NULL);
     }
-    joins(t, NULL, c, ASSAY_FIT_AT_ACC, conv, conv);
+    joins(t, c, ASSAY_FIT_AT_ACC, bias, second);
     width(t, c, ASSAY_FIT_WIDTH);
     step(t, "shr", "pre_shift", assay_fit_round_name(c->v[ASSAY_FIT_PRE]),
          NULL);
     if (sum)
         join_section(t, c, ASSAY_FIT_AT_PRE);
-    joins(t, NULL, c, ASSAY_FIT_AT_PRE, conv, conv);
+    joins(t, c, ASSAY_FIT_AT_PRE, bias, second);
     width(t, c, ASSAY_FIT_MIDDLE);
     step(t, "mul", "scale", NULL);
     if (sum)
         join_section(t, c, ASSAY_FIT_AT_PRODUCT);
-    joins(t, NULL, c, ASSAY_FIT_AT_PRODUCT, conv, conv);
+    joins(t, c, ASSAY_FIT_AT_PRODUCT, bias, second);
     step(t, "shr", "post_shift", assay_fit_round_name(c->v[ASSAY_FIT_POST]),
          NULL);
     last(t, c);
@@ -178,8 +178,8 @@ void assay_fit_rule(const char *form, const struct assay_fit_choice *choice,
 {
     struct text t = {.out = out};
     struct assay_fit_space space = assay_fit_space_of(form);
-    bool conv = space.radix[ASSAY_FIT_BIAS] > 1;
-    bool sum = !conv && space.radix[ASSAY_FIT_SECOND] > 1;
+    bool sum =
+        space.radix[ASSAY_FIT_SECOND] > 1 && space.radix[ASSAY_FIT_HOW] == 1;
 
     out[0] = '\0';
     if (assay_fit_kind_of(form) == ASSAY_FIT_ENUMERATED)
@@ -187,7 +187,7 @@ void assay_fit_rule(const char *form, const struct assay_fit_choice *choice,
     else if (space.radix[ASSAY_FIT_POST] == 1)
         tail(&t, choice);
     else
-        scaling(&t, choice, sum, conv);
+        scaling(&t, &space, choice, sum);
 }
 
 /* ---- reading --------------------------------------------------------------- */

@@ -66,7 +66,9 @@ const char *assay_fit_value_name(enum assay_fit_dim dim, unsigned value)
      BIT(ASSAY_FIT_DERIVE) | BIT(ASSAY_FIT_POST) | BIT(ASSAY_FIT_OUT))
 #define SECONDS \
     (BIT(ASSAY_FIT_SECOND) | BIT(ASSAY_FIT_HOW) | BIT(ASSAY_FIT_SECOND_ROUND))
-#define OF_CONV (BIT(ASSAY_FIT_BIAS) | SECONDS | SCALING)
+/* Convolutions carry their multipliers: nothing is derived. */
+#define OF_CONV \
+    (BIT(ASSAY_FIT_BIAS) | SECONDS | (SCALING & ~BIT(ASSAY_FIT_DERIVE)))
 #define OF_TAIL \
     (BIT(ASSAY_FIT_HOW) | BIT(ASSAY_FIT_SECOND_ROUND) | BIT(ASSAY_FIT_WIDTH) | \
      BIT(ASSAY_FIT_OUT))
@@ -83,7 +85,7 @@ static const struct form {
     {"linear", ASSAY_FIT_STAGED, OF_CONV},
     {"conv_tail", ASSAY_FIT_STAGED, OF_TAIL},
     {"linear_tail", ASSAY_FIT_STAGED, OF_TAIL},
-    {"matmul", ASSAY_FIT_STAGED, SCALING},
+    {"matmul", ASSAY_FIT_STAGED, BIT(ASSAY_FIT_BIAS) | SCALING},
     {"add", ASSAY_FIT_STAGED, OF_SUM},
     {"sub", ASSAY_FIT_STAGED, OF_SUM},
     {"mul", ASSAY_FIT_STAGED, SCALING},
@@ -95,6 +97,7 @@ static const struct form {
     {"lut_segments", ASSAY_FIT_ENUMERATED,
      BIT(ASSAY_FIT_LINE) | BIT(ASSAY_FIT_MIX) | BIT(ASSAY_FIT_OUT)},
     {"resize", ASSAY_FIT_ENUMERATED, BIT(ASSAY_FIT_BETWEEN) | OF_SHIFT},
+    {"resize_twice", ASSAY_FIT_ENUMERATED, BIT(ASSAY_FIT_BETWEEN) | OF_SHIFT},
     {"grid_sample", ASSAY_FIT_ENUMERATED, OF_SHIFT},
     {"prelu", ASSAY_FIT_ENUMERATED,
      BIT(ASSAY_FIT_POSITIVE) | BIT(ASSAY_FIT_PRE) | OF_SHIFT},

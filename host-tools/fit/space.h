@@ -72,8 +72,7 @@ unsigned assay_fit_distance(const struct assay_fit_space *space,
                             const struct assay_fit_choice *b);
 
 #define ASSAY_FIT_RULE_TEXT 512
-/* The rule of a choice; `full` names the steps that are written: those of the
- * form (a rule for all its layers). */
+/* The rule of a choice, for all layers of a form. */
 void assay_fit_rule(const char *form, const struct assay_fit_choice *choice,
                     char out[ASSAY_FIT_RULE_TEXT]);
 /* The choice that gives this rule for the layers of a form; false: the rule is

@@ -5,7 +5,8 @@
  *
  * links: host-tools/fit/space.c host-tools/fit/rule.c host-tools/fit/search.c
  * links: kernels/requant.c lib/core/slice.c lib/core/buf.c lib/core/err.c
- * links: lib/core/form.c
+ * links: lib/core/form*.c lib/core/arith_build.c lib/core/arith*.c lib/core/hash.c
+ * libs: -lxxhash -lmbedcrypto
  */
 #include <setjmp.h>
 #include <stdarg.h>
