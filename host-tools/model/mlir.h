@@ -7,8 +7,8 @@
  *
  * One pass over the text; depth and sizes are capped; the first error is one
  * sentence with line, column, what was expected and found. All memory belongs
- * to the arena that the caller gives; text behind the reader's place is not
- * needed any more (assay_mlir_source.passed). Not thread safe.
+ * to the arena that the caller gives; the tree does not point into the text.
+ * Not thread safe.
  */
 #ifndef ASSAY_MODEL_MLIR_H
 #define ASSAY_MODEL_MLIR_H
@@ -42,7 +42,9 @@ enum assay_mlir_type_kind {
 
 struct assay_mlir_type {
     enum assay_mlir_type_kind kind;
-    const char *text; /* canonical, aliases resolved */
+    const char *text; /* canonical, aliases resolved; equal types of a file
+                         are one object */
+    uint16_t depth;   /* nesting, at most 256 */
     uint32_t width;   /* INTEGER */
     char sign;        /* INTEGER: 'i', 's', 'u' */
     bool ranked;      /* TENSOR, MEMREF */
@@ -59,7 +61,7 @@ enum assay_mlir_attr_kind {
     ASSAY_MLIR_UNIT = 1,
     ASSAY_MLIR_BOOL,
     ASSAY_MLIR_INT,         /* i, type */
-    ASSAY_MLIR_REAL,        /* d, type; hex float literals by their bits */
+    ASSAY_MLIR_REAL,        /* d, type; text as written; hex: by its bits */
     ASSAY_MLIR_STRING,      /* text unescaped, text_size, [type] */
     ASSAY_MLIR_TYPE,        /* type */
     ASSAY_MLIR_ARRAY,       /* items */
@@ -90,9 +92,13 @@ struct assay_mlir_loc {
     enum assay_mlir_loc_kind kind;
     const char *text;
     uint32_t line, column;
+    uint32_t end_line, end_column; /* FILE with a range (MLIR 20); else 0 */
     uint32_t n_parts;
     const struct assay_mlir_loc **parts;
     const struct assay_mlir_attr *metadata;
+    const char *name; /* what assay_mlir_loc_name gives */
+    uint32_t weight;  /* parts, aliases written out; capped */
+    uint16_t depth;
 };
 
 struct assay_mlir_attr {
@@ -107,10 +113,14 @@ struct assay_mlir_attr {
     const struct assay_mlir_attr *const *items;
     const struct assay_mlir_loc *loc;
     /* DENSE, RESOURCE: little-endian elements (i1: one byte each, complex:
-     * pairs), count 1 and splat set where one stands for all. */
+     * pairs), count 1 and splat set where one stands for all. Elements that
+     * are neither numbers nor pairs of them are strings: items. RESOURCE: i is
+     * the alignment. INT of more than 64 bits: its bytes. */
     const void *data;
     size_t data_size;
     bool splat;
+    uint32_t weight; /* parts, aliases written out; capped */
+    uint16_t depth;
 };
 
 struct assay_mlir_value {
@@ -149,7 +159,9 @@ struct assay_mlir_source {
     const char *data;
     size_t size;
     const char *file; /* for sentences */
-    /* Told now and then: no byte below `offset` will be read again. */
+    /* Told now and then: bytes below `offset` are not read soon, so their
+     * memory may be dropped. They must stay readable: a list of elements is
+     * gone through twice, since its type stands behind it. */
     void (*passed)(void *self, size_t offset);
     void *self;
 };
