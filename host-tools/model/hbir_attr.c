@@ -77,7 +77,8 @@ static int out_of_range(struct assay_hbir *im, const char *name, int64_t found,
 
 static bool as_int(const struct assay_mlir_attr *a, int64_t *out)
 {
-    if (a->kind != ASSAY_MLIR_INT || a->data_size > 8)
+    if ((a->kind != ASSAY_MLIR_INT && a->kind != ASSAY_MLIR_BOOL) ||
+        a->data_size > 8)
         return false;
     *out = a->i;
     return true;

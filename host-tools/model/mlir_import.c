@@ -446,7 +446,6 @@ static bool probe(const uint8_t *head, size_t n)
     return false;
 }
 
-#pragma weak assay_mlir_parse
 static int open_mlir(struct assay_slice **out, const uint8_t *data, size_t n,
                      const char *file, const struct assay_model_note *note,
                      struct assay_err *err)

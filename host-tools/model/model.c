@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "host-tools/model/file.h"
+#include "host-tools/model/mlir_import.h"
 #include "host-tools/model/onnx.h"
 
 #define MAX_MODEL_BYTES ((size_t)2 << 30)
 
 static const struct assay_model_reader *const readers[] = {
     &assay_onnx_reader,
+    &assay_mlir_reader,
 };
 #define N_READERS (sizeof(readers) / sizeof(readers[0]))
 
@@ -24,8 +26,8 @@ static bool ends_with(const char *s, const char *suffix)
 static const struct assay_model_reader *pick(const char *path,
                                              const uint8_t *data, size_t n)
 {
-    static const char *const others[] = {".tflite", ".mlir", ".slice",
-                                         ".bc",     ".hbm",  ".npz"};
+    static const char *const others[] = {".tflite", ".slice", ".bc", ".hbm",
+                                         ".npz"};
 
     for (size_t i = 0; i < N_READERS; i++)
         if (ends_with(path, readers[i]->suffix))
@@ -70,7 +72,8 @@ int assay_model_open(struct assay_slice **out, const char *path,
         rc = assay_fail(err, ASSAY_EFORMAT, "%s: an empty file", path);
     else if (!r)
         rc = assay_fail(err, ASSAY_EUNSUPPORTED,
-                        "%s: not a known model format, expected .onnx", path);
+                        "%s: not a known model format, expected .onnx or .mlir",
+                        path);
     else
         rc = r->open(&s, data, n, path, note, err);
     if (!rc)
