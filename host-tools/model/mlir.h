@@ -76,7 +76,7 @@ enum assay_mlir_attr_kind {
     ASSAY_MLIR_STRIDED,  /* strided<[...], offset: ?>: text */
     ASSAY_MLIR_DISTINCT, /* distinct[n]<...>: i, items */
     ASSAY_MLIR_LOCATION, /* a location used as attribute: loc */
-    ASSAY_MLIR_OPAQUE,   /* #name<...>: text, whole */
+    ASSAY_MLIR_OPAQUE,   /* #name<...> [: type]: text, whole */
 };
 
 /* A location: what it is, and its parts. */
