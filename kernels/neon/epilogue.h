@@ -10,8 +10,8 @@
  * at whole numbers commutes with rounding to nearest, so it is done there,
  * too. Unsigned outputs are computed 128 lower and flipped at the end.
  *
- * The forms M15 and S32 may add a scaled second operand first; fixed.h has
- * their arithmetic, and the ends of all forms.
+ * The forms M15, LONG and S32 may add a scaled second operand first; fixed.h
+ * has their arithmetic, and the ends of all forms.
  */
 #ifndef ASSAY_KERNELS_NEON_EPILOGUE_H
 #define ASSAY_KERNELS_NEON_EPILOGUE_H
@@ -36,6 +36,12 @@ enum assay_epilogue_form {
     ASSAY_EPI_M15_S16 = 8,
     ASSAY_EPI_M15_S16_UP = 9,
     ASSAY_EPI_S32 = 10, /* bounds only, int32 output */
+    /* shr floor or half up, add, saturate, mul by 32 bits, shr floor (UP: half
+     * up) in 64 bits, bounds */
+    ASSAY_EPI_LONG_S8 = 11,
+    ASSAY_EPI_LONG_S8_UP = 12,
+    ASSAY_EPI_LONG_S16 = 13,
+    ASSAY_EPI_LONG_S16_UP = 14,
 };
 
 /* M(form) for each that stays in registers. */
@@ -48,21 +54,28 @@ enum assay_epilogue_form {
 /* Those that may have a second operand: from M15_S8 on; and S32. */
 #define ASSAY_EPI_EACH_BYTE(M) \
     M(ASSAY_EPI_M15_S8) \
-    M(ASSAY_EPI_M15_S8_UP)
+    M(ASSAY_EPI_M15_S8_UP) \
+    M(ASSAY_EPI_LONG_S8) \
+    M(ASSAY_EPI_LONG_S8_UP)
 #define ASSAY_EPI_EACH_HALF(M) \
     M(ASSAY_EPI_M15_S16) \
-    M(ASSAY_EPI_M15_S16_UP)
+    M(ASSAY_EPI_M15_S16_UP) \
+    M(ASSAY_EPI_LONG_S16) \
+    M(ASSAY_EPI_LONG_S16_UP)
 
 struct assay_epilogue {
     enum assay_epilogue_form form;
-    const int32_t *bias;   /* folded, one a padded channel */
-    const int32_t *w_zero; /* NULL when all are 0 */
-    const float *scale;    /* F32, F32_ZPIN */
-    const int32_t *mult;   /* SRDHM, SDMULH, WIDE */
-    const int16_t *mult16; /* M15 */
-    const int32_t *left;   /* SRDHM, SDMULH: 0..31; M15: -15..16 */
-    const int32_t *right;  /* -31..0; WIDE: -62..0; M15: -31..24 */
-    int32_t away;          /* -1: shr rounds half away, 0: half up */
+    const int32_t *bias;    /* folded, one a padded channel */
+    const int32_t *w_zero;  /* NULL when all are 0 */
+    const float *scale;     /* F32, F32_ZPIN */
+    const int32_t *mult;    /* SRDHM, SDMULH, WIDE, LONG */
+    const int16_t *mult16;  /* M15 */
+    const int32_t *left;    /* SRDHM, SDMULH: 0..31; M15: -15..16; LONG: */
+                            /* -31..0, rounding down */
+    const int32_t *right;   /* -31..0; WIDE, LONG: -62..0; M15: -31..24 */
+    const int32_t *left_up; /* LONG: -31..0, rounding half up, behind left */
+    const int32_t *add;     /* LONG: behind those */
+    int32_t away;           /* -1: shr rounds half away, 0: half up */
     /* + (e * mult) << shift, -31..31, when second_dtype is not 0 */
     enum assay_dtype second_dtype; /* S8, S16, S32 */
     const int16_t *second_mult16;  /* S8, S16 */
@@ -73,11 +86,11 @@ struct assay_epilogue {
     int8x16_t lo, hi, flip; /* flip: 0 or 0x80 */
     float32x4_t zpin;
     int16x8_t lo16, hi16; /* M15_S16 */
-    int32x4_t lo32, hi32; /* S32 */
+    int32x4_t lo32, hi32; /* S32; LONG: of the first factor */
 };
 
 /* Bytes that assay_epilogue_match() needs for `padded` channels. */
-#define ASSAY_EPILOGUE_BYTES(padded) ((size_t)(padded)*5u * 4u)
+#define ASSAY_EPILOGUE_BYTES(padded) ((size_t)(padded)*7u * 4u)
 
 /*
  * Recognises the program of p and fills e (form, operands in `store`, 16-byte
@@ -95,13 +108,16 @@ static inline size_t assay_epi_bytes(enum assay_epilogue_form form)
 {
     if (form == ASSAY_EPI_NONE || form == ASSAY_EPI_S32)
         return 4;
-    return form == ASSAY_EPI_M15_S16 || form == ASSAY_EPI_M15_S16_UP ? 2 : 1;
+    return form == ASSAY_EPI_M15_S16 || form == ASSAY_EPI_M15_S16_UP ||
+                   form >= ASSAY_EPI_LONG_S16
+               ? 2
+               : 1;
 }
 
 /* Operands of four channels, held in registers for a whole tile. */
 struct assay_epi_lanes {
     float32x4_t scale;
-    int32x4_t mult, left, right;
+    int32x4_t mult, left, right, left_up, add;
     int16x4_t mult16;
 };
 
@@ -114,10 +130,16 @@ ASSAY_INLINE struct assay_epi_lanes assay_epi_lanes(
     int32x4_t none = vdupq_n_s32(0);
 
     l.scale = vreinterpretq_f32_s32(none);
-    l.mult = l.left = l.right = none;
+    l.mult = l.left = l.right = l.left_up = l.add = none;
     l.mult16 = vdup_n_s16(0);
     if (form == ASSAY_EPI_F32 || form == ASSAY_EPI_F32_ZPIN) {
         l.scale = vld1q_f32(e->scale + ch);
+    } else if (form >= ASSAY_EPI_LONG_S8) {
+        l.mult = vld1q_s32(e->mult + ch);
+        l.left = vld1q_s32(e->left + ch);
+        l.right = vld1q_s32(e->right + ch);
+        l.left_up = vld1q_s32(e->left_up + ch);
+        l.add = vld1q_s32(e->add + ch);
     } else if (form >= ASSAY_EPI_M15_S8) {
         l.mult16 = vld1_s16(e->mult16 + ch);
         l.left = vld1q_s32(e->left + ch);

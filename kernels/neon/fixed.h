@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arithmetic of the forms M15 and S32, and the ends of all forms.
+ * The arithmetic of the forms M15, LONG and S32, and the ends of all forms.
  *
  *   M15:  s = sat16(v >> r), y = (s * m) >> n, saturated, then bounds
  *
@@ -10,6 +10,11 @@
  * the shift goes to the right. They are then taken by an even/odd pick. The
  * last shift does the same where it rounds down; half up it is a rounding
  * shift and narrowing. |s * m| < 2^30, so no rounding constant overflows.
+ *
+ *   LONG: s = bounds((v >> r) + a), y = (s * m) >> n in 64 bits, then bounds
+ *
+ * Of the two shifts by r one is by 0. match.c takes an `a` only where no sum
+ * with it leaves 32 bits.
  */
 #ifndef ASSAY_KERNELS_NEON_FIXED_H
 #define ASSAY_KERNELS_NEON_FIXED_H
@@ -39,6 +44,34 @@ ASSAY_INLINE int32x4x2_t assay_fixed_scale(bool up,
         p.val[1] = vqshlq_s32(p.val[1], l1->right);
     }
     return p;
+}
+
+ASSAY_INLINE int32x4_t assay_long_scale(const struct assay_epilogue *e, bool up,
+                                        const struct assay_epi_lanes *l,
+                                        int32x4_t v)
+{
+    int64x2_t lo, hi, n0 = vmovl_s32(vget_low_s32(l->right));
+    int64x2_t n1 = vmovl_high_s32(l->right);
+
+    v = vrshlq_s32(vshlq_s32(v, l->left), l->left_up);
+    v = vaddq_s32(v, l->add);
+    v = vminq_s32(vmaxq_s32(v, e->lo32), e->hi32);
+    lo = vmull_s32(vget_low_s32(v), vget_low_s32(l->mult));
+    hi = vmull_high_s32(v, l->mult);
+    lo = up ? vrshlq_s64(lo, n0) : vshlq_s64(lo, n0);
+    hi = up ? vrshlq_s64(hi, n1) : vshlq_s64(hi, n1);
+    return vqmovn_high_s64(vqmovn_s64(lo), hi);
+}
+
+/* Eight of them, saturated to 16 bits. */
+ASSAY_INLINE int16x8_t assay_long_8(const struct assay_epilogue *e, bool up,
+                                    const struct assay_epi_lanes *l0,
+                                    const struct assay_epi_lanes *l1,
+                                    int32x4_t a, int32x4_t b)
+{
+    a = assay_long_scale(e, up, l0, a);
+    b = assay_long_scale(e, up, l1, b);
+    return vqmovn_high_s32(vqmovn_s32(a), b);
 }
 
 ASSAY_INLINE int16x8_t assay_fixed_narrow(bool up, int32x4x2_t p)
@@ -78,6 +111,14 @@ assay_epi_16(const struct assay_epilogue *e, enum assay_epilogue_form form,
     if (form == ASSAY_EPI_M15_S8 || form == ASSAY_EPI_M15_S8_UP)
         return assay_fixed_bytes(e, form == ASSAY_EPI_M15_S8_UP, l0, l1, l2, l3,
                                  a, b, c, d);
+    if (form == ASSAY_EPI_LONG_S8 || form == ASSAY_EPI_LONG_S8_UP) {
+        bool up = form == ASSAY_EPI_LONG_S8_UP;
+
+        lo = assay_long_8(e, up, l0, l1, a, b);
+        hi = assay_long_8(e, up, l2, l3, c, d);
+        r = vqmovn_high_s16(vqmovn_s16(lo), hi);
+        return vminq_s8(vmaxq_s8(r, e->lo), e->hi);
+    }
     a = assay_epi_scale(e, form, l0, a);
     b = assay_epi_scale(e, form, l1, b);
     c = assay_epi_scale(e, form, l2, c);
@@ -96,7 +137,12 @@ ASSAY_INLINE int16x8_t assay_epi_8(const struct assay_epilogue *e,
                                    int32x4_t a, int32x4_t b)
 {
     bool up = form == ASSAY_EPI_M15_S16_UP;
-    int16x8_t r = assay_fixed_narrow(up, assay_fixed_scale(up, l0, l1, a, b));
+    int16x8_t r;
+
+    if (form >= ASSAY_EPI_LONG_S16)
+        r = assay_long_8(e, form == ASSAY_EPI_LONG_S16_UP, l0, l1, a, b);
+    else
+        r = assay_fixed_narrow(up, assay_fixed_scale(up, l0, l1, a, b));
 
     return vminq_s16(vmaxq_s16(r, e->lo16), e->hi16);
 }

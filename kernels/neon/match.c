@@ -359,19 +359,81 @@ static bool match_m15(struct assay_epilogue *e, struct cursor c,
     return true;
 }
 
+/* |SHR(v, n)| <= 2^30 for n >= 1, and so much more is still 32 bits. */
+static bool may_add(const struct assay_step *add, const struct assay_step *shr)
+{
+    return !add || (shr && all_within(shr, 1, 31) &&
+                    all_within(add, -(1 << 30), (1 << 30) - 1));
+}
+
+static bool is_shift(const struct assay_step *shr, int64_t most)
+{
+    return !shr || ((shr->round == ASSAY_ROUND_FLOOR ||
+                     shr->round == ASSAY_ROUND_HALF_UP) &&
+                    all_within(shr, 0, most));
+}
+
+/* What match_m15 does not take: other roundings, widths and places. */
+static bool match_long(struct assay_epilogue *e, struct cursor c,
+                       enum assay_dtype y_dtype, const struct layout *l,
+                       int32_t *store)
+{
+    size_t padded = l->groups * l->padded;
+    const struct assay_step *pre = take(&c, ASSAY_STEP_SHR);
+    const struct assay_step *add = take(&c, ASSAY_STEP_ADD);
+    const struct assay_step *sat = take(&c, ASSAY_STEP_SAT);
+    const struct assay_step *mul = take(&c, ASSAY_STEP_MUL);
+    const struct assay_step *post = take(&c, ASSAY_STEP_SHR);
+    bool bytes = y_dtype == ASSAY_S8;
+    int64_t most = bytes ? 127 : 32767, bounds[2] = {INT64_MIN, INT64_MAX};
+    bool up = post && post->round == ASSAY_ROUND_HALF_UP;
+    bool pre_up = pre && pre->round == ASSAY_ROUND_HALF_UP;
+    unsigned bits = sat ? sat->bits : 32;
+
+    if (!mul || !all_within(mul, INT32_MIN, INT32_MAX) || bits > 32 ||
+        bits < 2 || !is_shift(pre, 31) || !is_shift(post, 62) ||
+        !may_add(add, pre) || !match_bounds(c, -most - 1, most, bounds))
+        return false;
+    spread(l, mul, 1, store);
+    spread(l, pre_up ? NULL : pre, -1, store + padded);
+    spread(l, post, -1, store + 2 * padded);
+    spread(l, pre_up ? pre : NULL, -1, store + 3 * padded);
+    spread(l, add, 1, store + 4 * padded);
+    e->mult = store;
+    e->left = store + padded;
+    e->right = store + 2 * padded;
+    e->left_up = store + 3 * padded;
+    e->add = store + 4 * padded;
+    e->hi32 = vdupq_n_s32((int32_t)(((int64_t)1 << (bits - 1)) - 1));
+    e->lo32 = vmvnq_s32(e->hi32);
+    e->lo = vdupq_n_s8((int8_t)bounds[0]);
+    e->hi = vdupq_n_s8((int8_t)bounds[1]);
+    e->lo16 = vdupq_n_s16((int16_t)bounds[0]);
+    e->hi16 = vdupq_n_s16((int16_t)bounds[1]);
+    if (bytes)
+        e->form = up ? ASSAY_EPI_LONG_S8_UP : ASSAY_EPI_LONG_S8;
+    else
+        e->form = up ? ASSAY_EPI_LONG_S16_UP : ASSAY_EPI_LONG_S16;
+    return true;
+}
+
+typedef bool match_fn(struct assay_epilogue *e, struct cursor c,
+                      enum assay_dtype y_dtype, const struct layout *l,
+                      int32_t *store);
+
 /* The forms that may have a second operand; signed outputs. */
 static bool match_fixed(struct assay_epilogue *e, struct cursor c,
                         const struct assay_conv2d *p, const struct layout *l,
-                        int32_t *store)
+                        int32_t *store, match_fn *match)
 {
     if (p->y_dtype != ASSAY_S8 && p->y_dtype != ASSAY_S16 &&
         p->y_dtype != ASSAY_S32)
         return false;
-    if (!match_second(e, &c, p, l, store + 3 * l->groups * l->padded))
+    if (!match_second(e, &c, p, l, store + 5 * l->groups * l->padded))
         return false;
     if (p->y_dtype == ASSAY_S32)
         return match_s32(e, c);
-    return match_m15(e, c, p->y_dtype, l, store);
+    return match(e, c, p->y_dtype, l, store);
 }
 
 void assay_epilogue_match(struct assay_epilogue *e,
@@ -384,7 +446,7 @@ void assay_epilogue_match(struct assay_epilogue *e,
     struct cursor c = {program->steps, program->steps + program->n_steps};
 
     e->form = ASSAY_EPI_NONE;
-    if (match_fixed(e, c, p, &l, store))
+    if (match_fixed(e, c, p, &l, store, match_m15))
         return;
     e->second_dtype = 0;
     if ((p->y_dtype == ASSAY_S8 || p->y_dtype == ASSAY_U8) &&
@@ -392,5 +454,8 @@ void assay_epilogue_match(struct assay_epilogue *e,
          match_high(e, c, p->y_dtype, &l, store) ||
          match_wide(e, c, p->y_dtype, &l, store)))
         return;
+    if (match_fixed(e, c, p, &l, store, match_long))
+        return;
+    e->second_dtype = 0;
     e->form = ASSAY_EPI_NONE;
 }

@@ -27,7 +27,7 @@ static const enum assay_epilogue_form FORMS[KC_HZ_FORMS][2] = {
     {ASSAY_EPI_S32, ASSAY_EPI_NONE},
     {ASSAY_EPI_S32, ASSAY_EPI_NONE},
     {ASSAY_EPI_M15_S8_UP, ASSAY_EPI_M15_S16_UP},
-    {ASSAY_EPI_NONE, ASSAY_EPI_NONE}, /* its first shift rounds */
+    {ASSAY_EPI_LONG_S8_UP, ASSAY_EPI_LONG_S16_UP}, /* both shifts round */
 };
 
 /* -32768 is no multiplier of 15 bits. */
@@ -114,6 +114,58 @@ static void refused(struct kc *k, const char *name, int what)
     free(store);
 }
 
+/*
+ * shr [add] [sat] mul shr sat with the i-th choice of two roundings, output
+ * type, width in between and bias; `what` > 0 is one thing that is too much.
+ */
+static void by_rule(struct kc *k, const char *name, unsigned i, int what)
+{
+    static const char *const texts[] = {"", "a wrap in between", "a far bias",
+                                        "half even", "a bias at the product"};
+    static const int64_t dims[4] = {1, 1, 1, 1};
+    bool pre_up = i & 1, up = i & 2, half = i & 4, sat = i & 8, add = i & 16;
+    struct assay_conv2d p = {.y_dtype = half ? ASSAY_S16 : ASSAY_S8};
+    struct assay_step shr = {.kind = ASSAY_STEP_SHR};
+    int64_t pre = 3, bias = what == 2 ? 1 << 30 : -70000, scale = 20000;
+    int64_t post = 17;
+    struct kc_program program;
+    struct assay_epilogue e;
+    void *store = kc_alloc(256);
+    int32_t got, form = half ? ASSAY_EPI_LONG_S16 : ASSAY_EPI_LONG_S8;
+
+    if (!pre_up && sat && !add) /* the quicker one */
+        form = half ? ASSAY_EPI_M15_S16 : ASSAY_EPI_M15_S8;
+    form = what ? ASSAY_EPI_NONE : form + up;
+    kc_program_begin(&program, CHANNELS);
+    shr.round = pre_up ? ASSAY_ROUND_HALF_UP : ASSAY_ROUND_FLOOR;
+    kc_step(&program, shr, &pre, NULL);
+    if (add || what == 2)
+        kc_int_step(&program, ASSAY_STEP_ADD, bias);
+    if (sat || what == 1)
+        kc_step(&program,
+                (struct assay_step){.kind = what == 1 ? ASSAY_STEP_WRAP
+                                                      : ASSAY_STEP_SAT,
+                                    .bits = 16},
+                NULL, NULL);
+    kc_int_step(&program, ASSAY_STEP_MUL, scale);
+    if (what == 4)
+        kc_int_step(&program, ASSAY_STEP_ADD, bias);
+    shr.round = what == 3 ? ASSAY_ROUND_HALF_EVEN
+                : up      ? ASSAY_ROUND_HALF_UP
+                          : ASSAY_ROUND_FLOOR;
+    kc_step(&program, shr, &post, NULL);
+    kc_step(&program,
+            (struct assay_step){.kind = ASSAY_STEP_SAT, .bits = half ? 16 : 8},
+            NULL, NULL);
+    p.program = &program.p;
+    snprintf(k->text, sizeof(k->text), "rule %u, %s", i, texts[what]);
+    assay_epilogue_match(&e, &p, 1, CHANNELS, PADDED, store);
+    got = e.form;
+    kc_judge(k, name, ASSAY_S32, &form, &got, dims);
+    kc_program_free(&program);
+    free(store);
+}
+
 void kc_check_fused(struct kc *k)
 {
     const struct assay_conv2d_kernel *neon =
@@ -138,6 +190,10 @@ void kc_check_fused(struct kc *k)
         }
         k->opt.bench = bench;
     }
+    for (unsigned i = 0; i < 32; i++)
+        if (kc_case(k, "fused_rules", i))
+            for (int what = 0; what <= 4; what++)
+                by_rule(k, neon->name, i, what);
     for (int i = 0; i < 4; i++) {
         if (!kc_case(k, "fused_refused", i))
             continue;

@@ -61,6 +61,7 @@ static const struct end ENDS[] = {
     {"hz_conv_s16", KC_HZ_FIRST, ASSAY_S8, 0, ASSAY_S16},
     {"hz_conv_high", KC_HZ_HIGH, ASSAY_S8, 0, ASSAY_S32},
     {"hz_matmul", KC_HZ_FIRST + 8, ASSAY_S8, 0, ASSAY_S8},
+    {"long", KC_HZ_FIRST + 9, ASSAY_S8, 0, ASSAY_S8},
     {"hz_sumin_s8", KC_HZ_FIRST + 3, ASSAY_S8, ASSAY_S8, ASSAY_S8},
     {"hz_sumin_s16", KC_HZ_FIRST + 3, ASSAY_S8, ASSAY_S16, ASSAY_S16},
     {"hz_x16", KC_HZ_FIRST + 2, ASSAY_S16, 0, ASSAY_S8},
