@@ -28,6 +28,7 @@ class Net:
         self.samples = samples
         self.have = [{} for _ in samples]
         self.locs = 0
+        self.probes = 0
 
     # -- what runs ------------------------------------------------------------
 
@@ -58,9 +59,9 @@ class Net:
     # -- rows of quantInfo ----------------------------------------------------
 
     def row(self, form, sums, dtype, e=None, plain=False, bias=None,
-            limit=None):
+            probe=False):
         """sums: exact sums of the samples, channels last. plain: one row
-        without bias. limit: what should become the largest output."""
+        without bias. probe: of a layer that only tells rules apart."""
         r, rule = self.rng, self.ex.rules[form]
         most = np.max([np.abs(s).reshape(-1, s.shape[-1]).max(0)
                        for s in sums], 0)
@@ -75,6 +76,7 @@ class Net:
                 else "product"
             largest_e = max(z.largest(v) for v in self.values(e))
         rows = []
+        self.probes += probe
         for c, m in enumerate(most):
             m = max(int(m), 1)
             small = second_at == "product"
@@ -82,12 +84,15 @@ class Net:
             pre += int(r.choice((-1, 0, 0, 1, 1, 2)))
             pre = min(max(pre, 0), 31) if rule.uses("pre_shift") else 0
             t = m / 2.0 ** pre
-            want = (limit or top) * r.uniform(0.7, 1.35) / t
+            want = top * r.uniform(0.7, 1.35) / t
             if e is not None:
                 want /= 1.6
             scale, post = multiplier(want, 10 if small else 15)
             if r.random() < 0.4:
                 scale = int(r.choice(ROUND_SCALES)) >> (5 if small else 0)
+            if probe:
+                pre, scale, post = self.probe_row(m, bits, c + self.probes)
+                t = m / 2.0 ** pre
             b = 0 if plain else int(m * r.uniform(-0.2, 0.2))
             if bias is not None:
                 b = int(bias[c])
@@ -99,6 +104,24 @@ class Net:
                 second = self.second(0.7 * unit / max(largest_e, 1))
             rows.append([b, *second, pre, scale, post])
         return self.const(rows, "si64")
+
+    def probe_row(self, m, bits, k):
+        """preRShift, scale, postRShift for a sum of up to m: in turn one that
+        puts ties before the multiplication, one behind it, and one whose
+        values between the shifts are wide."""
+        r, length, out = self.rng, math.ceil(math.log2(m)), bits - 1
+        top = (1 << out) - 1
+        if k % 3 == 0:
+            pre = max(1, length - out + int(r.integers(0, 2)))
+            return (pre, *multiplier(top * r.uniform(0.7, 1.5) * 2.0 ** pre /
+                                     m))
+        if k % 3 == 1:
+            cut = int(r.integers(1, 4))
+            pre, j = max(0, length - out - cut), int(r.integers(8, 14))
+            return pre, int(r.choice((1, 1, 3))) << j, j + cut
+        pre = int(r.integers(0, 3))
+        return (pre, *multiplier(top * r.uniform(0.7, 1.7) * 2.0 ** pre / m,
+                                 int(r.choice((1, 3, 8)))))
 
     def second(self, ratio):
         """suminScale and suminRShift that are about this factor."""
@@ -118,7 +141,7 @@ class Net:
 
     def conv(self, name, x, cout=None, k=3, stride=1, dw=False, relu=False,
              dtype="si8", e=None, pad=None, dilation=1, weights=None,
-             bias=None, group=1, alter=None, scale=None):
+             bias=None, group=1, alter=None, scale=None, probe=False):
         cin = x.shape[3]
         cout = cin if cout is None else cout
         kh, kw = k if isinstance(k, tuple) else (k, k)
@@ -139,6 +162,9 @@ class Net:
             tail[:, 0] = bias if bias is not None else \
                 self.rng.integers(-20000, 20000, cout)
             tail[:, [1, 4]] = 1
+            if e is not None:
+                tail[:, 1] = self.rng.integers(3, 999, cout)
+                tail[:, 2] = self.rng.integers(1, 5, cout)
             info = self.const(tail, "si64")
         elif dtype[0] == "f":
             rows = np.zeros((cout, 3), np.float32)
@@ -147,7 +173,7 @@ class Net:
             rows[:, 2] = self.rng.uniform(1e-5, 1e-4, cout)
             info = self.const(rows, "f32")
         else:
-            info = self.row("conv", sums, dtype, e, bias=bias)
+            info = self.row("conv", sums, dtype, e, bias=bias, probe=probe)
             if alter:
                 alter(info.data)
         inputs = [x, self.const(weights, "si8"), info]
@@ -155,7 +181,7 @@ class Net:
                        (n, oh, ow, cout), attrs, scale)
 
     def linear(self, name, x, cout, dtype="si8", relu=False, weights=None,
-               bias=None, e=None):
+               bias=None, e=None, probe=False, alter=None):
         w = self.weights(x.shape[-1], cout) if weights is None else weights
         attrs = {"relu": relu, "operandSegmentSizes": segment_sizes(e is not None)}
         sums = [v.astype(np.int64) @ w.astype(np.int64)
@@ -165,17 +191,22 @@ class Net:
             rows[:, 0] = bias if bias is not None else \
                 self.rng.integers(-5000, 5000, cout)
             rows[:, [1, 4]] = 1
+            if e is not None:
+                rows[:, 1] = self.rng.integers(3, 999, cout)
+                rows[:, 2] = self.rng.integers(1, 5, cout)
             info = self.const(rows, "si64")
         else:
-            info = self.row("linear", sums, dtype, e, bias=bias)
+            info = self.row("linear", sums, dtype, e, bias=bias, probe=probe)
+            if alter:
+                alter(info.data)
         inputs = [x, self.const(w, "si8"), info] + ([e] if e else [])
         return self.op("b30.linear", name, inputs, dtype,
                        x.shape[:-1] + (cout,), attrs)
 
-    def matmul(self, name, a, b, dtype="si8"):
+    def matmul(self, name, a, b, dtype="si8", probe=False):
         sums = [x.astype(np.int64) @ y.astype(np.int64)
                 for x, y in zip(self.values(a), self.values(b))]
-        info = self.row("matmul", sums, dtype, plain=True)
+        info = self.row("matmul", sums, dtype, plain=True, probe=probe)
         return self.op("b30.matmul", name, [a, b, info], dtype,
                        sums[0].shape, {})
 
@@ -187,7 +218,7 @@ class Net:
                        x.scale)
 
     def avg_pool(self, name, x, k=2, stride=2, pad=(0, 0, 0, 0), how="row",
-                 dtype=None):
+                 dtype=None, probe=False):
         """how: row, attrs or scales."""
         dtype = dtype or x.dtype
         attrs = {"kernel": [k, k], "stride": [stride, stride],
@@ -197,7 +228,7 @@ class Net:
         inputs = [x]
         scale = x.scale
         if how != "scales":
-            info = self.row("avg_pool", sums, dtype, plain=True)
+            info = self.row("avg_pool", sums, dtype, plain=True, probe=probe)
             if how == "row":
                 inputs.append(info)
             else:
@@ -211,14 +242,16 @@ class Net:
         out.typed_scale = how == "scales"
         return out
 
-    def reduce(self, name, x, dims, mode="mean", keep=True, dtype=None):
+    def reduce(self, name, x, dims, mode="mean", keep=True, dtype=None,
+               probe=False):
         attrs = {"dims": list(dims), "mode": mode, "keepDim": keep}
         dtype = dtype or x.dtype
         inputs = [x]
         if mode in ("mean", "sum"):
             sums = [v.astype(np.int64).sum(tuple(dims), keepdims=True)
                     for v in self.values(x)]
-            inputs.append(self.row("reduce", sums, dtype, plain=True))
+            inputs.append(self.row("reduce", sums, dtype, plain=True,
+                                   probe=probe))
         shape = self.values(x)[0].sum(
             tuple(d for d in dims), keepdims=keep).shape
         return self.op("b30.reduce", name, inputs, dtype, shape, attrs,
@@ -266,46 +299,47 @@ class Net:
                           -top - 1, top)
         return entries.reshape(6, 64), rows
 
-    def binary(self, name, a, b, mode, dtype=None, rails=False):
+    def binary(self, name, a, b, mode, dtype=None, probe=False):
         dtype = dtype or a.dtype
         shape = np.broadcast_shapes(a.shape, b.shape)
         attrs = {"mode": mode}
         if mode not in ("max", "min"):
-            attrs.update(self.binary_fields(a, b, mode, dtype, rails))
+            attrs.update(self.binary_fields(a, b, mode, dtype, probe))
         return self.op("b30.binary_eltwise", name, [a, b], dtype, shape,
                        attrs, a.scale)
 
-    def binary_fields(self, a, b, mode, dtype, rails):
+    def binary_fields(self, a, b, mode, dtype, probe):
         r = self.rng
         pairs = [(x.astype(np.int64), y.astype(np.int64))
                  for x, y in zip(self.values(a), self.values(b))]
         if mode == "mul":
             row = self.row("mul", [x * y for x, y in pairs], dtype,
-                           plain=True).data[0]
+                           plain=True, probe=probe).data[0]
             return dict(zip(("preRShift", "scale", "postRShift"),
                             map(int, row[3:])))
         left = int(r.integers(6, 12)) if a.dtype == "si8" else 0
-        if rails:  # sums beyond 32 bits
-            left = 24 if a.dtype == "si8" else 16
+        if probe and self.probes % 2:  # sums beyond 32 bits
+            left = 25 if a.dtype == "si8" else 17
         x_most = max(z.largest(x) for x, _ in pairs) << left
         e_most = max(z.largest(y) for _, y in pairs)
         e_shift = int(r.integers(0, 2))
-        e_scale = max(1, min(32767, round(
+        e_scale = max(1, min(65535, round(
             r.uniform(0.5, 1.2) * x_most / max(e_most << e_shift, 1))))
         sign = 1 if mode == "add" else -1
         sums = [(x << left) + sign * (y << e_shift) * e_scale
                 for x, y in pairs]
-        row = self.row(mode, sums, dtype, plain=True).data[0]
+        row = self.row(mode, sums, dtype, plain=True, probe=probe).data[0]
         return dict(zip(("preRShift", "scale", "postRShift"),
                         map(int, row[3:])), lhsShift=left, rhsShift=e_shift,
                     rhsScale=e_scale)
 
-    def rescale(self, name, x, dtype, how="row"):
+    def rescale(self, name, x, dtype, how="row", probe=False):
         attrs, inputs = {}, [x]
         v = [v.astype(np.int64) for v in self.values(x)]
         if how == "row":
-            info = self.row("rescale", v, dtype, plain=True)
-            info.data[0, 4] = 16384  # ties of either sign
+            info = self.row("rescale", v, dtype, plain=True, probe=probe)
+            if not probe:
+                info.data[0, 4] = 16384  # ties of either sign
             inputs.append(info)
         else:
             attrs = {"inScale": 0.0371, "outScale": 0.0371 * max(

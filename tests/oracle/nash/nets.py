@@ -176,17 +176,21 @@ def squeeze(net, name, x):
     return net.binary(name + ".scale", x, s, "mul")
 
 
-def rails(numerics):
-    """Bias near the ends of 32 bits: wrap, saturation, or neither."""
+def rails(numerics, bits):
+    """Bias at and beyond the ends of 32 bits: wrap, saturation, or neither."""
+    behind = not numerics.rule("conv").before("bias", "pre_shift")
+
     def alter(rows):
         for i, row in enumerate(rows):
-            if i % 3 == 0:
-                behind = not numerics.rule("conv").before("bias", "pre_shift")
-                row[3] = 17
-                row[0] = ((1 << 31) - 900 * (i + 1)) * (1 if i % 2 else -1)
+            sign = 1 if i % 2 else -1
+            if i % 4 == 0:
+                row[0] = sign * ((1 << 31) - 900 * (i + 1))
+                row[3:] = 17, 24577, 31 - bits
                 if behind:
                     row[0] >>= 17
-                row[4:] = 24577, 23
+            elif i % 4 == 3:
+                row[0] = sign * ((1 << 33) - 77777 * (i + 1))
+                row[3:] = 2, 1, 31 - 2 - (bits - 2) + 2 * behind
     return alter
 
 
@@ -198,6 +202,8 @@ def mobile(numerics, seed=67, n=3):
         "grid": rng.integers(-300, 8 * 256 + 300, (1, 6, 7, 2)).astype(
             np.int16),
         "index": rng.integers(-1, 9, (1, 5, 6, 2)).astype(np.int16),
+        **{"probe%d" % k: extremes(rng, k // 2 % 2 * 8 + 8, (1, 9, 8, 6))
+           for k in range(4)},
     } for x in images]
     net = Net("mobile", numerics, seed, samples)
     img = net.input("img \"front\"", "f32")
@@ -215,7 +221,7 @@ def mobile(numerics, seed=67, n=3):
     attention(net, early[5])
     x = squeeze(net, "se", x)
     x = net.conv("head.conv", x, 24, 1, relu=True,
-                 alter=rails(numerics))
+                 alter=rails(numerics, 8))
     skipped = net.op("b30.polar_shift", "head.unknown", [x], "si8", x.shape,
                      {"angle": 3, "center": [1, 1]})
     x = net.conv("head.after_unknown", skipped, 16, 1)
@@ -226,7 +232,68 @@ def mobile(numerics, seed=67, n=3):
                    "axis": 3})
     net.g.result(y, "scores")
     floats(net, x)
+    probe(net, numerics)
     return net
+
+
+def extremes(rng, bits, shape):
+    """Any value, and both ends often."""
+    lo, hi = z.limits(bits)
+    v = rng.integers(lo, hi + 1, shape)
+    pick = rng.random(shape)
+    v = np.where(pick < 0.04, lo, np.where(pick > 0.96, hi, v))
+    return v.astype(np.int8 if bits == 8 else np.int16)
+
+
+def probe(net, numerics):
+    """One-operation branches whose integers tell rules apart."""
+    a, b, c, d = [net.input("probe%d" % k, ("si8", "si16")[k // 2])
+                  for k in range(4)]
+    outs = []
+
+    def each(name, n, make):
+        for k in range(n):
+            outs.append(make("probe.%s%d" % (name, k), k))
+
+    kinds = ((a, b, "si8"), (c, d, "si16"), (a, b, "si16"), (c, d, "si8"),
+             (c, d, "si16"), (a, b, "si16"))
+    for mode in ("add", "sub", "mul"):
+        each(mode, 12, lambda name, k: net.binary(
+            name, *kinds[k % 6][:2], mode, kinds[k % 6][2], probe=True))
+    each("pool", 6, lambda name, k: net.avg_pool(
+        name, (a, c)[k % 2], 3, 2, (1, 1, 1, 1),
+        dtype=("si8", "si16")[k // 2 % 2], probe=True))
+    far = [-5, (1 << 31) - 9, 1 - (1 << 31), 77, 0, 1 << 30]
+    each("reduce", 6, lambda name, k: net.reduce(
+        name, (c, a)[k % 2], (1,), ("mean", "sum")[k % 2],
+        dtype=("si16", "si8")[k // 2 % 2], probe=True))
+    tail = net.conv("probe.tail_sumin", c, 6, 3, dtype="si32", e=d,
+                    bias=far)
+    each("rescale", 6, lambda name, k: net.rescale(
+        name, (c, tail, a)[k % 3], ("si16", "si8")[k // 3], probe=True))
+    each("derived", 14, lambda name, k: net.rescale(
+        name, (c, c, tail)[k % 3], "si16", "scales"))
+    c.scale, a.scale = 0.0117, 0.043
+    each("pool_derived", 7, lambda name, k: net.avg_pool(
+        name, (c, a, c)[k % 3], 2 + k % 4, 2, how="scales", dtype="si16"))
+    flat = [net.move("b30.reshape", "probe.flat%d" % k, v, (1, 72, 6),
+                     shape=[1, 72, 6]) for k, v in enumerate((a, b, c, d))]
+    turned = net.move("hbir.transpose", "probe.turned", flat[1], (1, 6, 72),
+                      dims=[0, 2, 1])
+    each("matmul", 6, lambda name, k: net.matmul(
+        name, flat[k % 2 * 2], turned, ("si16", "si8")[k // 2 % 2],
+        probe=True))
+    each("linear", 4, lambda name, k: net.linear(
+        name, flat[k % 2 * 2], 6, ("si8", "si16")[k // 2],
+        e=flat[k % 2 * 2 + 1], probe=True,
+        alter=rails(numerics, (8, 16)[k // 2]) if k % 2 else None))
+    net.linear("probe.linear_tail", flat[2], 6, "si32", e=flat[3], bias=far)
+    each("conv", 4, lambda name, k: net.conv(
+        name, (c, a)[k % 2], 6, 3, dtype=("si16", "si8")[k // 2],
+        e=(d, b)[k % 2], probe=True,
+        alter=rails(numerics, (16, 8)[k // 2]) if k % 2 == 0 else None))
+    for y in outs[::9]:
+        net.g.result(y, y.name + ".out")
 
 
 def side(net, x, grid, index):
