@@ -118,6 +118,20 @@ def ends(build, tally):
             print(line, flush=True)
 
 
+def rounding(build, tally):
+    """Ends whose first shift rounds too: within the limits of the kernel."""
+    print("shifts that both round: instructions a multiply-accumulate (limit)")
+    for shape, row in SHAPES.items():
+        line = "%-26s" % row[0]
+        for cpu, limit in (("cortex-a53", row[1]), ("cortex-a76", row[2])):
+            value, kernel = per_mac(build, cpu, shape, "long")
+            line += "%18s" % ("%.4f (%.4f)" % (value, limit))
+            tally.judge(value <= limit and right_kernel(kernel, cpu, "long"),
+                        "%s, %s: long with %s: %.4f, limit %.4f" %
+                        (row[0], cpu, kernel, value, limit))
+        print(line, flush=True)
+
+
 def wide(build, tally):
     print("int16 activations, neon: instructions a multiply-accumulate "
           "(limit)")
@@ -186,6 +200,7 @@ def main():
     tally = Tally()
     instructions(sys.argv[1], tally)
     ends(sys.argv[1], tally)
+    rounding(sys.argv[1], tally)
     wide(sys.argv[1], tally)
     scalar(sys.argv[1], tally)
     compare(sys.argv[1], tally)
