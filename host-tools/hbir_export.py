@@ -1062,6 +1062,7 @@ class Capture:
         self.how = "extract_function"
         self.strangers, self.problems = collections.OrderedDict(), []
         self.lost = collections.OrderedDict()
+        self.told_order = False
         register = None if by_extract else \
             getattr(self.function, "register_callback", None)
         if register is not None:
@@ -1133,12 +1134,17 @@ class Capture:
             return None  # run once more
         for o in same or pending:
             if len(o.results) == len(arrays) and all(
-                    a is None or fits(a, t) for a, (_, t) in
-                    zip(arrays, o.results)):
+                    fits(a, t) for a, (_, t) in zip(arrays, o.results)):
                 return o
         if same:
             return same[0]  # told by the check of its type
         return pending[0] if pending else None
+
+    def twins(self, op, named):
+        """Could another operation be taken for this one?"""
+        def key(o):
+            return [self.base(o) if named else "", [t for _, t in o.results]]
+        return sum(key(o) == key(op) for o in self.by[op.kind]) > 1
 
     def base(self, op):
         return re.sub(r"#\d+$", "", op.name)
@@ -1170,6 +1176,23 @@ class Capture:
                 check_type(array, dtype, shape, "tensor '%s'" % tensor)
             now["tensors"][tensor] = array
         now["seen"].add(id(found))
+        named = self.base(found) in self.names_of(op)[1]
+        now["order"].append((found, self.twins(found, named)))
+
+    def in_order(self, now):
+        """What only the order tells apart is trusted only when the callbacks
+        came in the order of the text."""
+        known = [o.position for o, twin in now["order"] if not twin]
+        if known == sorted(known):
+            return
+        lost = [t for o, twin in now["order"] if twin for t in o.tensors]
+        for tensor in lost:
+            del now["tensors"][tensor]
+        if lost and not self.told_order:
+            self.told_order = True
+            say("note: the callbacks came in another order than the text's: "
+                "operations of equal name and type cannot be told apart and "
+                "are left out: %s" % some(lost))
 
     def progress(self):
         return (len(self.now["seen"]) if self.now else 0), \
@@ -1181,7 +1204,7 @@ class Capture:
         for answer in (True, False):
             self.answer = answer
             self.now = {"seen": set(), "tensors": collections.OrderedDict(),
-                        "problem": None}
+                        "order": [], "problem": None}
             final = self.vendor.feed(self.function, feed, self.outputs,
                                      "sample %s" % sample)
             now, done = self.now, len(self.now["seen"])
@@ -1200,6 +1223,7 @@ class Capture:
             raise Refused("sample %s: the callback was never called with an "
                           "operation of the text (%s): try --by-extract" %
                           (sample, some(self.strangers) or "not at all"))
+        self.in_order(now)
         return self.complete(now["tensors"], final, sample)
 
     def complete(self, tensors, final, sample):
@@ -1584,7 +1608,8 @@ class Export:
         return {"files": self.sha, "inputs": h.hexdigest(),
                 "samples": len(self.feeds), "from": self.args.first,
                 "to": self.args.last, "remote": bool(self.args.remote_ip),
-                "version": self.vendor.version}
+                "version": self.vendor.version,
+                "self_check": self.args.self_check}
 
     def prepare_folder(self):
         path = os.path.join(self.work, "partial.json")
@@ -1789,7 +1814,7 @@ class Export:
 
     def one_sample(self, number, what, feed, plain):
         at, told = os.path.join(self.work, "%s", number + ".npz"), []
-        golden = None
+        golden, whole = None, feed
         if self.args.model is not None:
             with Heartbeat(what, self.source.progress):
                 golden = self.source.run(feed, number)
@@ -1810,7 +1835,7 @@ class Export:
         write_npz(at % "inputs", feed)
         if self.stage is not None:
             with Heartbeat(what, self.stage.progress):
-                stage = self.stage.run(self.stage_feed(feed), number)
+                stage = self.stage.run(self.stage_feed(whole), number)
             write_npz(at % os.path.join("stage", "float"), stage)
             told.append("%d of the float stage" % len(stage))
         if self.compiled is not None:
@@ -1835,15 +1860,16 @@ class Export:
         for (name, b), tensor in zip(got.items(), self.source.text.outputs):
             a = golden.get(tensor)
             if a is None:
-                self.differing[name] = "not captured"
+                self.differing.setdefault(name, "not captured")
             elif not same_bits(a, b):
                 if a.shape == b.shape and a.dtype == b.dtype:
                     count = sum(x != y for x, y in zip(
                         words(a), words(b)))
-                    self.differing[name] = "%d of %d elements in sample %s" % (
-                        count, a.size, number)
+                    how = "%d of %d elements in sample %s" % (count, a.size,
+                                                              number)
                 else:
-                    self.differing[name] = "another type in sample %s" % number
+                    how = "another type in sample %s" % number
+                self.differing.setdefault(name, how)
 
     def meta(self, feed):
         import numpy as np
@@ -1944,6 +1970,7 @@ class Export:
                 self.open_compiled()
         self.run_samples()
         if self.differing:
+            shutil.rmtree(self.work, ignore_errors=True)
             raise Refused("--self-check: outputs differ from a plain feed: "
                           "%s" % some("'%s' (%s)" % kv for kv in
                                       self.differing.items()), 1)
@@ -2042,6 +2069,11 @@ def terminate(*_):
     raise Terminated()
 
 
+def interrupt(*_):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent passes it on too
+    raise KeyboardInterrupt()
+
+
 def supervised():
     """main() in a child: the vendor's package can end the process by itself.
     Only a child that says how it ended has ended as it should."""
@@ -2050,6 +2082,8 @@ def supervised():
     if child == 0:
         os.close(told)
         signal.signal(signal.SIGTERM, terminate)
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, interrupt)
         try:
             code = main()
         except SystemExit as e:  # a wrong argument, --help
@@ -2065,13 +2099,10 @@ def supervised():
             os.write(tell, b"%d" % code)
         os._exit(code or 0)
     os.close(tell)
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
-    while True:
-        try:
-            _, status = os.waitpid(child, 0)
-            break
-        except KeyboardInterrupt:
-            pass  # the child had it as well and tells what it keeps
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda n, _: os.kill(child, n))
+    _, status = os.waitpid(child, 0)
     os.set_blocking(told, False)  # a process that the child left may hold it
     try:
         said = os.read(told, 16)
