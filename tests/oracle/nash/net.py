@@ -342,8 +342,9 @@ class Net:
                 info.data[0, 4] = 16384  # ties of either sign
             inputs.append(info)
         else:
+            top = 115 if dtype == "si8" else 31000
             attrs = {"inScale": 0.0371, "outScale": 0.0371 * max(
-                z.largest(s) for s in v) / (115 if dtype == "si8" else 31000)}
+                z.largest(s) for s in v) / top * self.rng.uniform(0.8, 1.4)}
         return self.op("b30.rescale", name, inputs, dtype, x.shape, attrs)
 
     def move(self, op, name, x, dims, /, **attrs):

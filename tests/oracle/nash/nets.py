@@ -271,7 +271,7 @@ def probe(net, numerics):
                     bias=far)
     each("rescale", 6, lambda name, k: net.rescale(
         name, (c, tail, a)[k % 3], ("si16", "si8")[k // 3], probe=True))
-    each("derived", 14, lambda name, k: net.rescale(
+    each("derived", 9, lambda name, k: net.rescale(
         name, (c, c, tail)[k % 3], "si16", "scales"))
     c.scale, a.scale = 0.0117, 0.043
     each("pool_derived", 7, lambda name, k: net.avg_pool(
