@@ -150,7 +150,8 @@ struct assay_mlir_op {
     struct assay_mlir_value **results, **operands;
     struct assay_mlir_block **successors;
     struct assay_mlir_region **regions;
-    /* Properties <{...}> and attributes {...}; dicts or NULL. */
+    /* Properties <{...}>, by the grammar any attribute, and attributes {...},
+     * a dict; or NULL. */
     const struct assay_mlir_attr *properties, *attributes;
     const struct assay_mlir_loc *loc; /* or NULL */
 };

@@ -231,8 +231,6 @@ static bool middle(struct assay_mlir_parser *p, struct assay_mlir_op *op)
     if (p->at.tok.kind == '[' && !successors(p, op))
         return false;
     if (assay_mlir_take(p, '<')) {
-        if (p->at.tok.kind != '{')
-            return assay_mlir_expected(p, "'{' of the properties");
         op->properties = assay_mlir_attr(p);
         if (!op->properties ||
             !assay_mlir_need(p, '>', "'>' behind the properties"))

@@ -104,7 +104,9 @@ int assay_mlir_parse(struct assay_mlir_region **out,
 const struct assay_mlir_attr *assay_mlir_dict_get(
     const struct assay_mlir_attr *dict, const char *name)
 {
-    for (uint32_t i = 0; dict && i < dict->n; i++)
+    if (!dict || dict->kind != ASSAY_MLIR_DICT)
+        return NULL;
+    for (uint32_t i = 0; i < dict->n; i++)
         if (!strcmp(dict->names[i], name))
             return dict->items[i];
     return NULL;
