@@ -237,6 +237,7 @@ class Net:
                              postRShift=int(row[5]))
         else:
             scale = x.scale * self.rng.uniform(0.6, 0.9)
+            x.typed_scale = x not in self.g.inputs  # those have it beside
         out = self.op("b30.pool2d", name, inputs, dtype, sums[0].shape, attrs,
                       scale)
         out.typed_scale = how == "scales"
