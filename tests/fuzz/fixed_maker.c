@@ -236,6 +236,8 @@ bool make_grid_sample(struct work *w)
     else
         in[1] = add_tensor(w, ASSAY_ROLE_INPUT, ASSAY_S16, 4, grid);
     p.nearest = chance(w->c, 30);
+    p.absolute = chance(w->c, 30);
+    p.xy = chance(w->c, 30);
     p.padding = (uint8_t)choose(w->c, ASSAY_GRID_ZEROS, ASSAY_GRID_BORDER);
     p.coord_shift = (uint8_t)choose(w->c, 0, 14);
     struct assay_layer *l =

@@ -12,7 +12,7 @@
  *
  * links: tests/fuzz/slice_maker.c tests/fuzz/layer_maker.c
  * links: tests/fuzz/move_maker.c tests/fuzz/fixed_maker.c
- * links: tests/fuzz/program_maker.c tests/fuzz/judge.c
+ * links: tests/fuzz/float_maker.c tests/fuzz/program_maker.c tests/fuzz/judge.c
  * links: tests/fuzz/judge_layer.c tests/kernels/naive.c
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/

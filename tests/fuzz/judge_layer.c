@@ -220,6 +220,16 @@ static union assay_value want_binary(const struct look *w, int64_t k)
     return finish(w, combine(p->combine, p->k, v[0], v[1]), c);
 }
 
+static union assay_value want_select(const struct look *w, int64_t k)
+{
+    int64_t index[ASSAY_MAX_RANK];
+    int i;
+
+    unravel(k, w->y->rank, w->y->dims, index);
+    i = element(w, 0, broadcast(w->in[0], w->y->rank, index)).i ? 1 : 2;
+    return element(w, i, broadcast(w->in[i], w->y->rank, index));
+}
+
 static union assay_value want_prelu(const struct look *w, int64_t k)
 {
     union assay_value v = element(w, 0, k);
@@ -408,7 +418,10 @@ static union assay_value want_grid(const struct look *w, int64_t k)
 
     unravel(k, 4, w->y->dims, index);
     for (int a = 0; a < 2; a++) {
-        at[a] = index[1 + a] * one + element(w, 1, k / w->y->dims[3] * 2 + a).i;
+        int64_t pair = k / w->y->dims[3] * 2;
+
+        at[a] = element(w, 1, pair + (p->xy ? 1 - a : a)).i;
+        at[a] += p->absolute ? 0 : index[1 + a] * one;
         if (p->padding == ASSAY_GRID_BORDER)
             at[a] = clamp(at[a], 0, (w->in[0]->dims[1 + a] - 1) * one);
         cell[a] = floor_shift(at[a], p->coord_shift);
@@ -440,6 +453,7 @@ static want_fn *const WANT[] = {
     [ASSAY_OP_SEGMENT_TABLE] = want_segment,
     [ASSAY_OP_RESIZE] = want_resize,
     [ASSAY_OP_GRID_SAMPLE] = want_grid,
+    [ASSAY_OP_SELECT] = want_select,
 };
 enum { OPS = sizeof(WANT) / sizeof(WANT[0]) };
 

@@ -437,11 +437,12 @@ bool make_softmax(struct work *w)
 
 static maker_fn *const MAKERS[] = {
     /* Convolutions thrice: their fused ends are many. */
-    make_conv2d,  make_conv2d,           make_conv2d, make_gemm,
-    make_unary,   make_binary,           make_pool,   make_concat,
-    make_reshape, make_softmax,          make_view,   make_gather,
-    make_reduce,  make_matmul,           make_prelu,  make_segment_table,
-    make_table,   make_conv_transpose2d, make_resize, make_grid_sample,
+    make_conv2d,   make_conv2d,           make_conv2d, make_gemm,
+    make_unary,    make_binary,           make_pool,   make_concat,
+    make_reshape,  make_softmax,          make_view,   make_gather,
+    make_reduce,   make_matmul,           make_prelu,  make_segment_table,
+    make_table,    make_conv_transpose2d, make_resize, make_grid_sample,
+    make_function, make_normalize,        make_select,
 };
 
 struct assay_slice *make_slice(struct choices *c)

@@ -207,6 +207,10 @@ def fixed():
     text += tensor("k", 1, (3, 2), role=1)            # 21
     text += tensor("m", 1, (1, 4, 6, 2))              # 22
     text += tensor("n", 1, (1, 4, 6, 2), more="is_output: true")  # 23
+    text += tensor("f", 6, (1, 4, 3), role=1)         # 24
+    text += tensor("exp", 6, (1, 4, 3))               # 25
+    text += tensor("norm", 6, (1, 4, 3))              # 26
+    text += tensor("pick", 1, (1, 4, 6, 2))           # 27
     text += layer("conv", 1, (0, 2, 1), 3,
                   "conv2d { %s has_second: true } %s" % (conv, scaled))
     text += layer("deconv", 14, (3, 4), 5, "conv2d { %s } %s" % (
@@ -227,10 +231,15 @@ def fixed():
                   "49152 start_h: -16384 decimal_bits: 16 weight_bits: 8 } "
                   + fits)
     text += layer("sample", 19, (0, 19), 20,
-                  "grid_sample { padding: 2 coord_shift: 6 } " + fits)
+                  "grid_sample { padding: 2 coord_shift: 6 absolute: true } "
+                  + fits)
     text += layer("product", 13, (0, 21), 22, fits)
     text += layer("most", 4, (22, 3), 23, "binary { combine: 9 } "
                   "in_programs { } in_programs { } " + fits)
+    text += layer("exp", 20, (24,), 25, "function { kind: 8 }")
+    text += layer("norm", 21, (25,), 26,
+                  "normalize { kind: 1 axis: 2 epsilon: 925353388 }")
+    text += layer("pick", 22, (22, 23, 22), 27, "")
     data = encode("proto/assay.proto", "assay.pb.Slice", text)
     put("slice", "fixed", struct.pack("<H", 6) + data)
 

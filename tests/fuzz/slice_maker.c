@@ -387,6 +387,15 @@ static void damage_params(struct choices *c, struct assay_layer *l)
         l->p.grid_sample.padding = (uint8_t)choose(c, 0, 3);
         l->p.grid_sample.coord_shift = (uint8_t)choose(c, 0, 15);
         break;
+    case ASSAY_OP_FUNCTION: l->p.function.kind = (uint8_t)odd; break;
+    case ASSAY_OP_NORMALIZE:
+        if (chance(c, 30))
+            l->p.normalize.kind = (uint8_t)odd;
+        else if (chance(c, 50))
+            l->p.normalize.axis = odd;
+        else
+            memcpy(&l->p.normalize.epsilon, &odd, sizeof(odd));
+        break;
     default: break;
     }
 }

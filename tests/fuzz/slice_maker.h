@@ -90,6 +90,8 @@ maker_fn make_view, make_gather, make_reduce, make_matmul;
 /* fixed_maker.c */
 maker_fn make_conv_transpose2d, make_prelu, make_table, make_segment_table,
     make_resize, make_grid_sample;
+/* float_maker.c */
+maker_fn make_function, make_normalize, make_select;
 
 /* ---- programs (program_maker.c) ---- */
 
