@@ -167,7 +167,6 @@ static const struct assay_mlir_attr *no_attrs(struct assay_mlir_parser *p)
 static struct one *argument(struct assay_mlir_parser *p, bool named)
 {
     struct one *o = assay_arena_alloc(p->arena, sizeof(*o));
-    uint64_t number = 0;
 
     if (!o) {
         assay_mlir_no_memory(p);
@@ -175,14 +174,14 @@ static struct one *argument(struct assay_mlir_parser *p, bool named)
     }
     o->at = p->at.tok;
     if (named) {
-        if (!assay_mlir_value_name(p, &o->name, &number))
-            return NULL;
-        if (number) {
-            assay_mlir_fail(p, &o->at,
-                            "expected an argument's name without a "
-                            "number");
+        if (p->at.tok.kind != '%') {
+            assay_mlir_expected(p, "the name of an argument");
             return NULL;
         }
+        o->name = assay_mlir_intern(p, p->at.tok.s, p->at.tok.n);
+        assay_mlir_next(p);
+        if (!o->name)
+            return NULL;
         if (!assay_mlir_need(p, ':', "':' and the type of an argument"))
             return NULL;
     }

@@ -170,6 +170,20 @@ static void make_pretty(struct assay_buf *b, size_t name)
     b->len--;
 }
 
+/* A dialect's name, up to the first '.': letters, digits, '_' and '$'. */
+static bool dialect_named(struct assay_mlir_parser *p,
+                          const struct assay_mlir_token *t)
+{
+    bool good = t->n > 1 && t->s[1] != '$' && t->s[1] != '.' &&
+                !(t->s[1] >= '0' && t->s[1] <= '9');
+
+    for (size_t i = 1; i < t->n && t->s[i] != '.'; i++)
+        good &= t->s[i] != '-';
+    return good ||
+           assay_mlir_fail(p, t, "'%.*s' does not begin with a dialect's name",
+                           (int)(t->n > 99 ? 99 : t->n), t->s);
+}
+
 const char *assay_mlir_symbol(struct assay_mlir_parser *p, bool *alias)
 {
     struct assay_mlir_token t = p->at.tok;
@@ -185,7 +199,7 @@ const char *assay_mlir_symbol(struct assay_mlir_parser *p, bool *alias)
         body(p, &b);
     else
         *alias = !memchr(t.s, '.', t.n);
-    if (!p->rc && !*alias)
+    if (!p->rc && !*alias && dialect_named(p, &t))
         make_pretty(&b, t.n);
     if (!p->rc)
         text = assay_mlir_intern(p, (const char *)b.data, b.len);
