@@ -56,7 +56,7 @@ static unsigned float_bits(const char *name)
     if (strcmp(name, "bf16") == 0)
         return 16;
     if (strcmp(name, "tf32") == 0)
-        return 19;
+        return 32; /* 19 of them are used */
     return name[0] == 'f' ? (unsigned)strtoul(name + 1, NULL, 10) : 0;
 }
 
@@ -81,7 +81,9 @@ static bool has_hex(const struct assay_mlir_type *t)
 {
     if (t->kind == ASSAY_MLIR_COMPLEX)
         return has_hex(t->element);
-    return bits_of(t) > 1;
+    /* Of tf32, MLIR keeps 4 bytes and we 3. */
+    return bits_of(t) > 1 &&
+           (t->kind != ASSAY_MLIR_FLOAT || bits_of(t) % 8 == 0);
 }
 
 static void write_hex(FILE *to, const uint8_t *bytes, size_t n)
@@ -195,8 +197,9 @@ void mlir_write_real(FILE *to, const struct assay_mlir_attr *a)
     double d = a->d;
     uint64_t bits;
 
-    /* A NaN's payload does not survive a double: only its text tells. */
-    if (isnan(d) && a->text)
+    /* A NaN's payload does not survive a double, and the smallest formats have
+     * bits of their own for what is no number: only the text tells. */
+    if ((isnan(d) || (isinf(d) && t[0] != 'b' && strlen(t) > 3)) && a->text)
         fputs(a->text, to);
     else if (strcmp(t, "f64") == 0 && (memcpy(&bits, &d, 8), 1))
         fprintf(to, "0x%016" PRIX64, bits);

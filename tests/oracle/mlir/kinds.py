@@ -41,7 +41,8 @@ class Kinds:
             self.pick("abz019_$.") for _ in range(self.rng.randrange(6)))
         ).rstrip(".")
 
-    def string(self, longest=12):
+    def string(self, longest=12, zero=True):
+        """zero: a byte 0 may be in it. Names of locations have none."""
         out = []
         for _ in range(self.rng.randrange(longest)):
             r = self.rng.random()
@@ -53,8 +54,9 @@ class Kinds:
                            if self.chance(.5) else
                            f"\\{self.rng.randrange(1, 256):02x}")
             else:
-                out.append(self.pick(["\\n", "\\t", "\\\\", "\\\"", "é", "层",
-                                      "\\22", "\\00", "//", "/*"]))
+                out.append(self.pick(["\\00" if zero else "\\01", "\\n",
+                                      "\\t", "\\\\", "\\\"", "é", "层",
+                                      "\\22", "//", "/*"]))
         return '"' + "".join(out) + '"'
 
     def key(self):
@@ -357,13 +359,13 @@ class Kinds:
     def location(self, depth=2):
         r = self.rng.random()
         if r < .3 or depth == 0:
-            return self.string(10) if self.chance(.4) else \
+            return self.string(10, False) if self.chance(.4) else \
                 '"' + self.pick(["conv1", "patch_embed.proj", "a/b:0", "层"]) + '"'
         if r < .5:
-            return f'{self.string(8)}:{self.rng.randrange(1000)}:' \
+            return f'{self.string(8, False)}:{self.rng.randrange(1000)}:' \
                    f'{self.rng.randrange(200)}'
         if r < .65:
-            return f"{self.string(8)}({self.location(depth - 1)})"
+            return f"{self.string(8, False)}({self.location(depth - 1)})"
         if r < .85:
             meta = f"<{self.attr(1)}>" if self.chance(.3) else ""
             return f"fused{meta}[" + ", ".join(
