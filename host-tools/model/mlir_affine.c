@@ -108,8 +108,10 @@ static enum shape product(struct assay_mlir_parser *p, struct names *v)
         if (b == BAD)
             return BAD;
         if (b == DIMENSIONAL && (!times || a == DIMENSIONAL)) {
-            assay_mlir_fail(p, &at, "expected a constant or a symbol beside "
-                                    "'%.*s'", (int)at.n, at.s);
+            assay_mlir_fail(p, &at,
+                            "expected a constant or a symbol beside "
+                            "'%.*s'",
+                            (int)at.n, at.s);
             return BAD;
         }
         a = a > b ? a : b;
@@ -144,8 +146,9 @@ static bool declare(struct assay_mlir_parser *p, struct names *v, char letter,
         if (p->at.tok.kind != ASSAY_TOK_BARE)
             return assay_mlir_expected(p, "the name of a dimension or symbol");
         if (v->all >= 4096)
-            return assay_mlir_fail(p, &p->at.tok, "more than 4096 dimensions "
-                                                  "and symbols");
+            return assay_mlir_fail(p, &p->at.tok,
+                                   "more than 4096 dimensions "
+                                   "and symbols");
         s = assay_mlir_intern(p, p->at.tok.s, p->at.tok.n);
         for (size_t i = 0; s && i < v->all; i++)
             if (p->stack[v->mark + i] == s)
@@ -153,9 +156,8 @@ static bool declare(struct assay_mlir_parser *p, struct names *v, char letter,
                                        "'%.100s' is declared twice", s);
         if (!s || !assay_mlir_push(p, s))
             return false;
-        if (!assay_mlir_printf(&v->text, "%s%c%zu",
-                               v->all == first ? "" : ", ", letter,
-                               v->all - first))
+        if (!assay_mlir_printf(&v->text, "%s%c%zu", v->all == first ? "" : ", ",
+                               letter, v->all - first))
             return assay_mlir_no_memory(p);
         v->all++;
         assay_mlir_next(p);
@@ -167,8 +169,7 @@ static bool constraint(struct assay_mlir_parser *p, struct names *v)
 {
     if (expression(p, v) == BAD)
         return false;
-    if (p->at.tok.kind != '>' && p->at.tok.kind != '<' &&
-        p->at.tok.kind != '=')
+    if (p->at.tok.kind != '>' && p->at.tok.kind != '<' && p->at.tok.kind != '=')
         return assay_mlir_expected(p, "'>=', '<=' or '=='");
     return put(p, v, " ") && copy(p, v) &&
            assay_mlir_need(p, '=', "'>=', '<=' or '=='") && put(p, v, "= ") &&
@@ -182,9 +183,8 @@ static bool declarations(struct assay_mlir_parser *p, struct names *v)
     if (!put(p, v, "(") || !declare(p, v, 'd', ')') || !put(p, v, ")"))
         return false;
     v->dims = v->all;
-    return p->at.tok.kind != '[' || (put(p, v, "[") &&
-                                     declare(p, v, 's', ']') &&
-                                     put(p, v, "]"));
+    return p->at.tok.kind != '[' ||
+           (put(p, v, "[") && declare(p, v, 's', ']') && put(p, v, "]"));
 }
 
 static bool body(struct assay_mlir_parser *p, struct names *v, bool map)

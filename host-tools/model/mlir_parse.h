@@ -192,6 +192,7 @@ bool assay_mlir_carry(struct assay_mlir_parser *p, uint32_t *weight,
 
 /* ---- mlir_dense.c, mlir_affine.c, mlir_loc.c, mlir_resource.c ------------- */
 const struct assay_mlir_attr *assay_mlir_dense(struct assay_mlir_parser *p);
+const struct assay_mlir_attr *assay_mlir_sparse(struct assay_mlir_parser *p);
 const struct assay_mlir_attr *assay_mlir_affine(struct assay_mlir_parser *p);
 const struct assay_mlir_attr *assay_mlir_strided(struct assay_mlir_parser *p);
 /* "(" location ")", behind `loc`. */
@@ -202,8 +203,35 @@ bool assay_mlir_trailing_loc(struct assay_mlir_parser *p,
 bool assay_mlir_resources(struct assay_mlir_parser *p);
 const struct assay_mlir_attr *assay_mlir_resource_attr(
     struct assay_mlir_parser *p);
-/* Hex digits "0x..." at s, which is the opening quote, into memory of the
- * arena; *end is behind the closing quote. */
+
+/* ---- mlir_dense.c, mlir_hex.c, mlir_sparse.c ------------------------------ */
+struct assay_mlir_elements {
+    const struct assay_mlir_type *type, *element; /* of pairs: of a half */
+    bool pair, i1, text;
+    size_t size; /* of a number; of a half of a pair */
+    uint64_t count;
+    uint8_t *out;
+    size_t done, room; /* numbers */
+    size_t items;      /* on the stack, of strings */
+};
+/* To the '>' (or the ',' outside of brackets) at the end of a list. */
+bool assay_mlir_skip_list(struct assay_mlir_parser *p, bool comma);
+/* ": type" with a shape; *at is the type's place. */
+const struct assay_mlir_type *assay_mlir_shaped(struct assay_mlir_parser *p,
+                                                struct assay_mlir_token *at);
+/* Fills e from e->type. */
+bool assay_mlir_describe(struct assay_mlir_parser *p,
+                         const struct assay_mlir_token *at,
+                         struct assay_mlir_elements *e);
+/* The elements behind the place, in at most so many characters, into a. */
+bool assay_mlir_values(struct assay_mlir_parser *p,
+                       struct assay_mlir_elements *e, struct assay_mlir_attr *a,
+                       size_t chars);
+/* The same where s is the quote of a string of hex digits. */
+bool assay_mlir_hex_string(struct assay_mlir_parser *p,
+                           struct assay_mlir_elements *e,
+                           struct assay_mlir_attr *a, const char *s);
+/* Pairs of hex digits to bytes; false: something else, or an odd number. */
 bool assay_mlir_hex(struct assay_mlir_parser *p, const char *s, size_t chars,
                     uint8_t *out);
 

@@ -34,7 +34,6 @@ const struct assay_mlir_attr *assay_mlir_resource_attr(
     struct assay_mlir_attr *a = assay_mlir_new_attr(p, ASSAY_MLIR_RESOURCE);
     struct assay_mlir_pending *w;
     struct assay_mlir_token at;
-    uint64_t count;
 
     assay_mlir_next(p);
     if (!a || !assay_mlir_need(p, '<', "'<' after 'dense_resource'"))
@@ -59,13 +58,10 @@ const struct assay_mlir_attr *assay_mlir_resource_attr(
     a->type = assay_mlir_type(p);
     if (!a->type)
         return NULL;
-    if ((a->type->kind != ASSAY_MLIR_TENSOR &&
-         a->type->kind != ASSAY_MLIR_VECTOR &&
-         a->type->kind != ASSAY_MLIR_MEMREF) ||
-        !a->type->ranked || !assay_mlir_count(a->type, &count)) {
-        assay_mlir_fail(p, &at,
-                        "expected a shape of known size for elements, "
-                        "found '%.100s'",
+    if (a->type->kind != ASSAY_MLIR_TENSOR &&
+        a->type->kind != ASSAY_MLIR_VECTOR &&
+        a->type->kind != ASSAY_MLIR_MEMREF) {
+        assay_mlir_fail(p, &at, "expected a shape for elements, found '%.100s'",
                         a->type->text);
         return NULL;
     }

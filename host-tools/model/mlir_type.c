@@ -98,11 +98,11 @@ static bool int_word(const struct assay_mlir_token *t, char *sign,
                      uint64_t *width)
 {
     struct assay_mlir_token digits = *t;
-    size_t k = 1;
+    size_t k;
 
-    *sign = *t->s;
     if (t->kind != ASSAY_TOK_BARE || !strchr("isu", *t->s))
         return false;
+    *sign = *t->s;
     if (*t->s != 'i' && (t->n < 2 || t->s[1] != 'i'))
         return false;
     k = *t->s == 'i' ? 1 : 2;
@@ -245,7 +245,25 @@ static bool element(struct assay_mlir_parser *p, struct maker *m)
     return deepen(p, &m->t, e->depth);
 }
 
-/* ", attribute" until '>': one at most for tensors, three for memrefs. */
+/* The layout of a memref that is none, or its memory space 0: MLIR has no such
+ * parts, so the type is the same without. */
+static bool is_default(const struct maker *m, const struct assay_mlir_attr *a)
+{
+    const char *s = a->text;
+
+    if (m->t.kind != ASSAY_MLIR_MEMREF)
+        return false;
+    if (a->kind == ASSAY_MLIR_INT)
+        return !a->data_size && a->i == 0;
+    if (a->kind != ASSAY_MLIR_AFFINE || !(s = strstr(s, ") -> (")))
+        return false;
+    /* (d0, d1) -> (d0, d1) */
+    return !strncmp(a->text, "affine_map<", 11) &&
+           (size_t)(s - a->text) - 11 == strlen(s) - 7 &&
+           !strncmp(a->text + 11, s + 5, strlen(s) - 7);
+}
+
+/* ", attribute" until '>'. */
 static bool params(struct assay_mlir_parser *p, struct maker *m, unsigned most)
 {
     size_t mark = p->n_stack;
@@ -253,7 +271,11 @@ static bool params(struct assay_mlir_parser *p, struct maker *m, unsigned most)
     while (p->n_stack - mark < most && assay_mlir_take(p, ',')) {
         const struct assay_mlir_attr *a = assay_mlir_attr(p);
 
-        if (!a || !assay_mlir_push(p, a) || !deepen(p, &m->t, a->depth))
+        if (!a)
+            return false;
+        if (is_default(m, a))
+            continue;
+        if (!assay_mlir_push(p, a) || !deepen(p, &m->t, a->depth))
             return false;
         if (!assay_mlir_put(&m->text, ", ") ||
             !assay_mlir_attr_text(&m->text, a))

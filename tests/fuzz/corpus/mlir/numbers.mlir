@@ -1,0 +1,3 @@
+"n"() {a = [-128 : i8, 255 : ui8, 0xFF : i8, 18446744073709551615 : ui64, -9223372036854775808 : si64, 170141183460469231731687303715884105727 : i128, true, 1 : i1, 1.5, 1.0e-3 : f32, 0x7E00 : f16, 2.0 : bf16, 448.0 : f8E4M3FN, 1.0 : f80, -0.1 : f128, 3 : index],
+ b = [dense<1> : tensor<4xi32>, dense<> : tensor<0x2xf32>, dense<"0xA5"> : tensor<8xi1>, dense<0x7FF0000000000000> : vector<2xf64>, dense<[(1, 2), (3, 4)]> : tensor<2xcomplex<si8>>, dense<[1.0, -2.0]> : tensor<2xf8E5M2FNUZ>, dense<"0x01020304"> : tensor<2x1xui16>, dense<[7, -8]> : tensor<2xi4>],
+ c = [array<i1: true, false>, array<f32: 1.0, 0x7FC00000>, array<i8>, affine_set<(d0)[s0] : (d0 - s0 >= 0, -d0 + 7 == 0)>, affine_map<() -> ()>]} : () -> ()
