@@ -10,7 +10,6 @@
 #include "host-tools/prepare.h"
 #include "host-tools/report/report.h"
 #include "kernels/kernels.h"
-#include "lib/core/arith.h"
 #include "lib/engine/plan.h"
 
 static const char *const step_names[] = {
@@ -262,10 +261,7 @@ static void print_import(const struct assay_prepared *p,
         bool skipped = l->op == ASSAY_OP_SKIPPED;
 
         known += !skipped;
-        proved +=
-            !skipped && (l->real_op == ASSAY_REAL_NONE ||
-                         assay_numerics_proved(p->numerics, l->real_op,
-                                               s->tensors[l->output].dtype));
+        proved += !skipped && assay_prepare_proved(p, i);
         macs += assay_plan_macs(plan, i);
         if (skipped)
             printf("%s\n",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host-tools/messages.h"
+#include "host-tools/model/numerics_file.h"
 #include "host-tools/options_value.h"
 #include "kernels/cpu.h"
 #include "lib/core/arith.h"
@@ -42,13 +43,15 @@ static const struct {
     {ASSAY_CMD_SHOW, "show", "CASE | MODEL",
      "print the layers: shapes, scales, programs, kernels"},
     {ASSAY_CMD_INFO, "info", "", "say what a board is"},
+    {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
+     "find the arithmetic that reproduces the goldens"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
     "compare", "pinpoint",  "explain", "impact",  "lint",   "mutate",
-    "replay",  "fit-arith", "image",   "triage",  "keygen", "pair",
-    "deploy",  "self-test", "nightly", "history", "report", "vectors",
+    "replay",  "image",     "triage",  "keygen",  "pair",   "deploy",
+    "self-test", "nightly", "history", "report",  "vectors",
 };
 
 static const struct {
@@ -143,7 +146,7 @@ void assay_options_usage(FILE *f)
           "Commands:\n",
           f);
     for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].help);
+        fprintf(f, "  %-9s %s\n", commands[i].name, commands[i].help);
     fputs("\nassay COMMAND --help explains the options of a command; "
           "assay --version prints\nthe version.\n",
           f);
@@ -190,7 +193,7 @@ void assay_options_help(FILE *f, enum assay_command c)
         print_wrapped(f, e->help, 31);
     }
     if (c != ASSAY_CMD_INFO) {
-        print_names(f, "Numerics", assay_numerics_name);
+        print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }
     print_exits(f);
@@ -333,7 +336,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_CASE,
                                   "command", assay_command_name(o->command),
                                   NULL);
-    if (o->command == ASSAY_CMD_RUN && o->model != NULL && o->inputs.n == 0)
+    if ((o->command == ASSAY_CMD_RUN || o->command == ASSAY_CMD_FIT) &&
+        o->model != NULL && o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", o->model, NULL);
     return 0;
@@ -369,11 +373,16 @@ static int parse_command_line(struct assay_options *o, int argc, char **argv,
     if (env != NULL && env[0] != '\0')
         o->no_color = true;
     for (; optind < argc; optind++) {
-        if (o->operand != NULL || o->command == ASSAY_CMD_INFO)
+        bool many = o->command == ASSAY_CMD_FIT;
+
+        if (many && o->cases.n < ASSAY_MAX_REPEATS)
+            o->cases.v[o->cases.n++] = argv[optind];
+        else if (o->operand != NULL || o->command == ASSAY_CMD_INFO)
             return assay_fail_message(err, ASSAY_EUSAGE,
                                       ASSAY_MSG_SURPLUS_OPERAND, "value",
                                       argv[optind], NULL);
-        o->operand = argv[optind];
+        if (o->operand == NULL)
+            o->operand = argv[optind];
     }
     return check_together(o, err);
 }

@@ -23,6 +23,7 @@ enum assay_command {
     ASSAY_CMD_IMPORT = 2,
     ASSAY_CMD_SHOW = 4,
     ASSAY_CMD_INFO = 8,
+    ASSAY_CMD_FIT = 16,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
@@ -55,6 +56,7 @@ struct assay_options {
     enum assay_command command;
     bool help, version;
     const char *operand; /* case folder or model */
+    struct assay_strings cases; /* fit-arith: all of them */
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
@@ -76,6 +78,8 @@ struct assay_options {
     struct assay_strings scales, vendor;
     bool json_stdout;
     const char *json;
+    const char *save;       /* fit-arith: numerics file to write */
+    uint64_t time_limit_ms; /* fit-arith; 0: none */
     bool save_outputs, list, dry_run;
     unsigned verbose;
     bool quiet, no_color;

@@ -240,6 +240,8 @@ static int store_number(struct assay_options *o, enum assay_option_key key,
         return parse_seconds(&o->timeout_ms, name, value, err);
     case ASSAY_OPT_LAYER_TIMEOUT:
         return parse_seconds(&o->layer_timeout_ms, name, value, err);
+    case ASSAY_OPT_TIME_LIMIT:
+        return parse_seconds(&o->time_limit_ms, name, value, err);
     case ASSAY_OPT_MAX_LSB:
         return add_threshold(&o->max_lsb, true, name, value, err);
     case ASSAY_OPT_ATOL:
@@ -280,6 +282,7 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
     switch (key) {
     case ASSAY_OPT_MODEL: return set_string(&o->model, name, value, err);
     case ASSAY_OPT_INPUT: return add_string(&o->inputs, name, value, err);
+    case ASSAY_OPT_SAVE: return set_string(&o->save, name, value, err);
     case ASSAY_OPT_REFERENCE:
         return set_string(&o->reference, name, value, err);
     case ASSAY_OPT_OUTPUT_DIR:
@@ -322,6 +325,7 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_MAX_ROWS:
     case ASSAY_OPT_TIMEOUT:
     case ASSAY_OPT_LAYER_TIMEOUT:
+    case ASSAY_OPT_TIME_LIMIT:
     case ASSAY_OPT_MAX_LSB:
     case ASSAY_OPT_ATOL:
     case ASSAY_OPT_RTOL:

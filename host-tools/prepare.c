@@ -6,7 +6,6 @@
 
 #include "host-tools/messages.h"
 #include "host-tools/model/file.h"
-#include "lib/core/arith.h"
 
 static void print_note(void *self, const char *text)
 {
@@ -85,90 +84,6 @@ int assay_find_layer(uint32_t *out, const struct assay_slice *s,
     return 0;
 }
 
-static void join_names(char *out, size_t cap, const char *(*name)(unsigned i))
-{
-    out[0] = '\0';
-    for (unsigned i = 0; name(i) != NULL; i++) {
-        if (i > 0)
-            strncat(out, " ", cap - strlen(out) - 1);
-        strncat(out, name(i), cap - strlen(out) - 1);
-    }
-}
-
-static bool known_name(const char *name, const char *(*known)(unsigned i))
-{
-    for (unsigned i = 0; known(i) != NULL; i++) {
-        if (strcmp(known(i), name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static const char *nearest_name(const char *name,
-                                const char *(*known)(unsigned i))
-{
-    const char *near = "";
-    unsigned best = ~0u;
-
-    for (unsigned i = 0; known(i) != NULL; i++) {
-        unsigned d = assay_edit_distance(name, known(i));
-
-        if (d < best) {
-            best = d;
-            near = known(i);
-        }
-    }
-    return near;
-}
-
-/* Names are checked before any file is opened: the cheap mistakes first. */
-static int check_names(const struct assay_options *o, struct assay_err *err)
-{
-    char list[400];
-
-    if (o->numerics != NULL && !known_name(o->numerics, assay_numerics_name)) {
-        join_names(list, sizeof(list), assay_numerics_name);
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_NUMERICS,
-                                  "name", o->numerics, "known", list, NULL);
-    }
-    for (size_t i = 0; i < o->arith.n; i++) {
-        const char *name = strrchr(o->arith.v[i], '=') + 1;
-
-        if (!known_name(name, assay_arith_name))
-            return assay_fail_message(
-                err, ASSAY_EUSAGE, ASSAY_MSG_NO_ARITHMETIC, "name", name,
-                "near", nearest_name(name, assay_arith_name), NULL);
-    }
-    return 0;
-}
-
-static int override_one(const struct assay_prepared *p, const char *text,
-                        struct assay_err *err)
-{
-    struct assay_slice *s = p->slice;
-    const char *eq = strrchr(text, '=');
-    size_t n = (size_t)(eq - text);
-    char name[512];
-    uint32_t layer;
-    int rc;
-
-    if (n >= sizeof(name))
-        n = sizeof(name) - 1;
-    memcpy(name, text, n);
-    name[n] = '\0';
-    rc = assay_find_layer(&layer, s, name, err);
-    if (rc < 0)
-        return rc;
-    if (p->own_numerics)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_ARITH_OWN,
-                                  "layer", name, "name", eq + 1, "model",
-                                  s->model_name, NULL);
-    rc = assay_arith_apply(s, layer, eq + 1, err);
-    if (rc == 0)
-        s->layers[layer].arith_overridden = true;
-    return rc;
-}
-
 static int open_case(struct assay_prepared *p, const struct assay_options *o,
                      const char **model, struct assay_err *err)
 {
@@ -181,37 +96,13 @@ static int open_case(struct assay_prepared *p, const struct assay_options *o,
         *model = p->c.model_path;
         return rc;
     }
-    if (o->command != ASSAY_CMD_RUN)
+    if (o->command != ASSAY_CMD_RUN && o->command != ASSAY_CMD_FIT)
         return 0; /* only the model is wanted */
     if (o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", path, NULL);
     return assay_case_from_files(&p->c, path, o->inputs.v, o->inputs.n,
                                  o->reference, &p->note, err);
-}
-
-/* A model that describes itself has its programs already. */
-static int choose_numerics(struct assay_prepared *p,
-                           const struct assay_options *o, struct assay_err *err)
-{
-    const char *own = p->slice->numerics;
-    bool chosen = o->numerics != NULL;
-
-    if (own[0] != '\0') {
-        p->numerics = own;
-        p->own_numerics = true;
-        if (!chosen || strcmp(o->numerics, own) == 0)
-            return 0;
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NUMERICS_OWN,
-                                  "name", o->numerics, "model",
-                                  p->slice->model_name, "own", own, NULL);
-    }
-    if (chosen && strcmp(o->numerics, "bayes-e") == 0)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NUMERICS_NOT_OWN,
-                                  "name", o->numerics, "model",
-                                  p->slice->model_name, NULL);
-    p->numerics = chosen ? o->numerics : assay_case_numerics(&p->c);
-    return assay_numerics_apply(p->slice, p->numerics, err);
 }
 
 static int read_scales(struct assay_prepared *p, const char *const *paths,
@@ -281,18 +172,18 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
     p->note.self = p;
     p->note.note = print_note;
     p->note.shape = reference_shape;
-    rc = check_names(o, err);
+    rc = assay_prepare_names(o, err);
     if (rc == 0)
         rc = open_case(p, o, &model, err);
     if (rc == 0)
         rc = assay_model_open(&p->slice, model, &p->note, err);
     assay_npz_close(&p->reference);
     if (rc == 0)
-        rc = choose_numerics(p, o, err);
+        rc = assay_prepare_numerics(p, o, err);
     if (rc == 0)
         rc = find_scales(p, o, err);
-    for (size_t i = 0; i < o->arith.n && rc == 0; i++)
-        rc = override_one(p, o->arith.v[i], err);
+    if (rc == 0)
+        rc = assay_prepare_arith(p, o, err);
     if (rc == 0)
         assay_prepare_differences(p, model);
     if (rc == 0)
@@ -310,5 +201,6 @@ void assay_prepare_close(struct assay_prepared *p)
     assay_scales_close(&p->scales);
     assay_slice_free(p->slice);
     p->slice = NULL;
+    assay_numerics_close(&p->rules);
     assay_case_close(&p->c);
 }

@@ -3,23 +3,12 @@
 #include <string.h>
 
 #include "host-tools/run.h"
-#include "lib/core/arith.h"
 
 static enum assay_relation relation(bool seen, const struct assay_diff *d)
 {
     if (!seen || d->count == 0)
         return ASSAY_REL_UNKNOWN;
     return d->outside > 0 ? ASSAY_REL_DIFFERS : ASSAY_REL_EQUAL;
-}
-
-static bool proved(const struct assay_run *r, uint32_t layer)
-{
-    const struct assay_layer *l = &r->s->layers[layer];
-
-    /* Without arithmetic of its own (max pool, reshape) nothing is inferred. */
-    return l->real_op == ASSAY_REAL_NONE ||
-           assay_numerics_proved(r->p.numerics, l->real_op,
-                                 r->s->tensors[l->output].dtype);
 }
 
 /* What is known at a culprit of the cpu column. */
@@ -39,7 +28,7 @@ static struct assay_evidence cpu_evidence(const struct assay_run *r,
         .scalar_cpu = k->scalar_cpu,
         .host_cpu = k->host_cpu,
         .arithmetic_overridden = r->s->layers[layer].arith_overridden,
-        .numerics_proved = proved(r, layer),
+        .numerics_proved = assay_prepare_proved(&r->p, layer),
     };
 }
 

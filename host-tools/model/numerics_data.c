@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "lib/core/arith.h"
+
 #define EMBED(symbol, path) \
     __asm__(".section .rodata\n" \
             ".hidden " #symbol "\n" \
@@ -38,4 +40,13 @@ const char *assay_numerics_text(const char *name)
         if (strcmp(files[i].name, name) == 0)
             return files[i].text;
     return NULL;
+}
+
+const char *assay_numerics_known(unsigned i)
+{
+    unsigned n = 0;
+
+    while (assay_numerics_name(n))
+        n++;
+    return i < n ? assay_numerics_name(i) : assay_numerics_builtin(i - n);
 }

@@ -22,6 +22,8 @@
 /* i-th built-in one, NULL behind the last; its text, NULL: no such name. */
 const char *assay_numerics_builtin(unsigned i);
 const char *assay_numerics_text(const char *name);
+/* Those and the ones of lib/core/numerics.def: all that --numerics knows. */
+const char *assay_numerics_known(unsigned i);
 
 /* Names of files hold a '/' or end in ".json". */
 bool assay_numerics_is_path(const char *name);

@@ -393,7 +393,47 @@ const char *assay_hz_axes(const struct assay_onnx_import *im, uint32_t index)
     return im->s->tensors[index].axes;
 }
 
-/* ---- programs ----------------------------------------------------------- */
+/* ---- fields and programs ------------------------------------------------ */
+
+int assay_hz_field(struct assay_onnx_import *im,
+                   const struct assay_onnx_node *n, struct assay_layer *l,
+                   const char *name, const struct assay_hz_list *list)
+{
+    char text[160];
+    int rc = assay_field_add(im->s, l, name, list->n, list->v, im->err);
+
+    if (rc)
+        assay_err_prefix(im->err, "%s: %s", im->g->file,
+                         assay_onnx_node_text(n, text, sizeof(text)));
+    return rc;
+}
+
+int assay_hz_field_one(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, struct assay_layer *l,
+                       const char *name, int64_t v)
+{
+    struct assay_hz_list list = {1, &v};
+
+    return assay_hz_field(im, n, l, name, &list);
+}
+
+int assay_hz_field_f32(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, struct assay_layer *l,
+                       size_t count, const float *v)
+{
+    int64_t *bits = assay_arena_array(im->g->arena, count, sizeof(*bits));
+    struct assay_hz_list list = {(uint32_t)count, bits};
+
+    if (!bits)
+        return assay_onnx_no_memory(im);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t u;
+
+        memcpy(&u, &v[i], sizeof(u));
+        bits[i] = (int64_t)u;
+    }
+    return assay_hz_field(im, n, l, "scale_f32", &list);
+}
 
 void assay_hz_begin(struct assay_builder *b, struct assay_onnx_import *im)
 {
@@ -445,20 +485,14 @@ int assay_hz_scaling(struct assay_onnx_import *im,
     return rc;
 }
 
-int assay_hz_rescale(struct assay_onnx_import *im,
-                     const struct assay_onnx_node *n,
-                     const struct assay_hz_list *first, enum assay_round round,
-                     const struct assay_hz_list *scale,
-                     const struct assay_hz_list *second, enum assay_dtype dtype,
-                     struct assay_program *out)
+int assay_hz_scaled(struct assay_onnx_import *im,
+                    const struct assay_onnx_node *n, struct assay_layer *l,
+                    const char *form, const struct assay_hz_scaling *k)
 {
-    struct assay_builder b;
+    int rc = assay_hz_field(im, n, l, "pre_shift", &k->first);
 
-    assay_hz_begin(&b, im);
-    assay_hz_shr(&b, first, round);
-    assay_build_bits(&b, ASSAY_STEP_SAT, 16);
-    assay_hz_step(&b, ASSAY_STEP_MUL, scale);
-    assay_hz_shr(&b, second, ASSAY_ROUND_HALF_UP);
-    assay_hz_sat(&b, dtype);
-    return assay_hz_end(im, n, &b, out);
+    l->form = form;
+    if (!rc)
+        rc = assay_hz_field(im, n, l, "scale", &k->scale);
+    return rc ? rc : assay_hz_field(im, n, l, "post_shift", &k->second);
 }

@@ -2,9 +2,10 @@
 /*
  * Operators of domain `horizon` (the fixed-point model of RDK X5), and the
  * standard ones that stand between them. Such a model is self-describing: its
- * nodes hold shifts and multipliers, so the reader writes all programs itself
- * (docs/numerics.md, "Bayes-e"). Tensors keep the order of the file, since
- * these nodes work on NHWC and transposes are nodes of their own.
+ * nodes hold shifts and multipliers. Where it is a choice how they are used, the
+ * reader gives a layer its form and fields, and a numerics writes the programs
+ * (lib/core/form.h); others get theirs here. Tensors keep the order of the
+ * file, since these nodes work on NHWC and transposes are nodes of their own.
  *
  * Two kinds of "no": what contradicts itself (an attribute that is missing, a
  * shift out of range, a table of wrong length) is refused with one sentence,
@@ -16,6 +17,7 @@
 
 #include "host-tools/model/onnx_import.h"
 #include "lib/core/arith_build.h"
+#include "lib/core/form.h"
 
 #define ASSAY_HZ_S8 (1u << ASSAY_S8)
 #define ASSAY_HZ_S16 (1u << ASSAY_S16)
@@ -115,6 +117,18 @@ int assay_hz_made(struct assay_onnx_import *im, const struct assay_onnx_node *n,
     ASSAY_MUST_CHECK;
 const char *assay_hz_axes(const struct assay_onnx_import *im, uint32_t index);
 
+/* A field of the layer, as a rule names it. */
+int assay_hz_field(struct assay_onnx_import *im,
+                   const struct assay_onnx_node *n, struct assay_layer *l,
+                   const char *name, const struct assay_hz_list *list)
+    ASSAY_MUST_CHECK;
+int assay_hz_field_one(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, struct assay_layer *l,
+                       const char *name, int64_t v) ASSAY_MUST_CHECK;
+/* scale_f32: bit patterns of `count` numbers. */
+int assay_hz_field_f32(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, struct assay_layer *l,
+                       size_t count, const float *v) ASSAY_MUST_CHECK;
 void assay_hz_begin(struct assay_builder *b, struct assay_onnx_import *im);
 void assay_hz_step(struct assay_builder *b, enum assay_step_kind kind,
                    const struct assay_hz_list *l);
@@ -125,15 +139,8 @@ void assay_hz_sat(struct assay_builder *b, enum assay_dtype dtype);
 int assay_hz_end(struct assay_onnx_import *im, const struct assay_onnx_node *n,
                  const struct assay_builder *b, struct assay_program *out)
     ASSAY_MUST_CHECK;
-/* shr(first, round), sat 16, mul, shr half up, sat: what most layers end in. */
-int assay_hz_rescale(struct assay_onnx_import *im,
-                     const struct assay_onnx_node *n,
-                     const struct assay_hz_list *first, enum assay_round round,
-                     const struct assay_hz_list *scale,
-                     const struct assay_hz_list *second, enum assay_dtype dtype,
-                     struct assay_program *out) ASSAY_MUST_CHECK;
-/* The three lists of that, by their attributes' names, checked: shifts in
- * 0..31, the multiplier an int32. */
+/* Shift, multiplier, shift: what most layers end in; by their attributes'
+ * names, checked: shifts in 0..31, the multiplier an int32. */
 struct assay_hz_scaling {
     struct assay_hz_list first, scale, second;
 };
@@ -141,6 +148,11 @@ int assay_hz_scaling(struct assay_onnx_import *im,
                      const struct assay_onnx_node *n, const char *first,
                      const char *scale, const char *second, int64_t channels,
                      struct assay_hz_scaling *out) ASSAY_MUST_CHECK;
+/* As the fields pre_shift, scale, post_shift of a layer of that form. */
+int assay_hz_scaled(struct assay_onnx_import *im,
+                    const struct assay_onnx_node *n, struct assay_layer *l,
+                    const char *form, const struct assay_hz_scaling *k)
+    ASSAY_MUST_CHECK;
 
 /* ---- onnx_hz_shape.c ---------------------------------------------------- */
 

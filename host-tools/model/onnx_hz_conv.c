@@ -11,8 +11,9 @@ struct conv {
     const struct assay_onnx_const *w;
     int64_t dims[4], groups, oc;
     struct assay_onnx_window win;
-    bool relu, has_bias, has_second;
-    struct assay_builder b;
+    bool relu, has_bias, has_second, has_scaling;
+    struct assay_hz_list bias, second_shift, second_scale;
+    struct assay_hz_scaling k;
 };
 
 static int activation(struct assay_onnx_import *im,
@@ -33,15 +34,18 @@ static int fold_bias(struct assay_onnx_import *im,
 {
     const int32_t *b = bias->data;
     int32_t *folded = assay_arena_array(im->g->arena, (size_t)c->oc, 4);
+    int64_t *v = assay_arena_array(im->g->arena, (size_t)c->oc, sizeof(*v));
     int rc;
 
-    if (!folded)
+    if (!folded || !v)
         return assay_onnx_no_memory(im);
     for (int64_t o = 0; o < c->oc; o++) {
         int64_t by = shift->v[shift->n > 1 ? o : 0];
 
         folded[o] = (int32_t)((uint32_t)b[o] << by);
+        v[o] = folded[o];
     }
+    c->bias = (struct assay_hz_list){(uint32_t)c->oc, v};
     rc = assay_onnx_new_bias(im, im->g->values[n->in[2]].name, folded,
                              (uint32_t)c->oc, &c->in[c->n_in]);
     c->n_in += rc == 0;
@@ -150,48 +154,22 @@ static int bad_group(struct assay_onnx_import *im,
                            (long long)c->w->dims[0], (long long)c->w->dims[3]);
 }
 
-/* `n` entries of a list that has n or one. */
-static int spread(struct assay_onnx_import *im, const struct assay_hz_list *l,
-                  uint32_t n, bool negate, int64_t **out)
+/* A shift to the left, as one to the right. */
+static int negated(struct assay_onnx_import *im, struct assay_hz_list *l)
 {
-    int64_t *v = assay_arena_array(im->s->arena, n, sizeof(*v));
+    int64_t *v = assay_arena_array(im->g->arena, l->n, sizeof(*v));
 
     if (!v)
         return assay_onnx_no_memory(im);
-    for (uint32_t i = 0; i < n; i++) {
-        v[i] = l->v[l->n > 1 ? i : 0];
-        v[i] = negate ? -v[i] : v[i];
-    }
-    *out = v;
-    return 0;
-}
-
-/* v + SHR(e * e_scale, -e_shift, floor): where e_shift >= 0 it is a shift to
- * the left, and the order of the two does not matter. */
-static int second_step(struct assay_onnx_import *im, struct conv *c,
-                       const struct assay_hz_list *shift,
-                       const struct assay_hz_list *scale)
-{
-    uint32_t n = shift->n > scale->n ? shift->n : scale->n;
-    struct assay_step s = {
-        .kind = ASSAY_STEP_ADD_SCALED, .round = ASSAY_ROUND_FLOOR, .n = n};
-    int64_t *a = NULL, *b = NULL;
-    int rc = spread(im, shift, n, true, &a);
-
-    if (!rc)
-        rc = spread(im, scale, n, false, &b);
-    if (rc)
-        return rc;
-    s.a = a;
-    s.b = b;
-    assay_build_step(&c->b, &s);
+    for (uint32_t i = 0; i < l->n; i++)
+        v[i] = -l->v[i];
+    l->v = v;
     return 0;
 }
 
 static int conv_second(struct assay_onnx_import *im,
                        const struct assay_onnx_node *n, struct conv *c)
 {
-    struct assay_hz_list shift, scale;
     const struct assay_tensor *e;
     int64_t zero = 0, use;
     uint32_t index;
@@ -205,10 +183,11 @@ static int conv_second(struct assay_onnx_import *im,
                                  n->op);
         return rc;
     }
-    rc = assay_hz_list(im, n, "e_shift", c->oc, -31, 31, NULL, &shift);
+    rc =
+        assay_hz_list(im, n, "e_shift", c->oc, -31, 31, NULL, &c->second_shift);
     if (!rc)
         rc = assay_hz_list(im, n, "e_scale", c->oc, INT32_MIN, INT32_MAX, NULL,
-                           &scale);
+                           &c->second_scale);
     if (!rc)
         rc = assay_hz_image(im, n, 4, "sumin", ASSAY_HZ_S8_16, &index);
     if (rc)
@@ -223,37 +202,10 @@ static int conv_second(struct assay_onnx_import *im,
                                    (long long)c->dims[i]);
     c->in[c->n_in++] = index;
     c->has_second = true;
-    return second_step(im, c, &shift, &scale);
+    return negated(im, &c->second_shift);
 }
 
-/* [relu]: never below 0, of what the output holds. */
-static void relu(struct conv *c, enum assay_dtype dtype)
-{
-    int64_t lo, hi;
-
-    assay_dtype_range(dtype, &lo, &hi);
-    if (c->relu)
-        assay_build_clamp(&c->b, 0, hi);
-}
-
-/* Two shifts and a multiplication between saturations. */
-static int rescale(struct assay_onnx_import *im,
-                   const struct assay_onnx_node *n, struct conv *c,
-                   const char *first, const char *scale, const char *second)
-{
-    struct assay_hz_scaling k;
-    int rc = assay_hz_scaling(im, n, first, scale, second, c->oc, &k);
-
-    if (rc)
-        return rc;
-    assay_hz_shr(&c->b, &k.first, ASSAY_ROUND_FLOOR);
-    assay_build_bits(&c->b, ASSAY_STEP_SAT, 16);
-    assay_hz_step(&c->b, ASSAY_STEP_MUL, &k.scale);
-    assay_hz_shr(&c->b, &k.second, ASSAY_ROUND_FLOOR);
-    return 0;
-}
-
-static int conv_program(struct assay_onnx_import *im,
+static int conv_scaling(struct assay_onnx_import *im,
                         const struct assay_onnx_node *n, struct conv *c,
                         enum assay_dtype dtype)
 {
@@ -262,19 +214,35 @@ static int conv_program(struct assay_onnx_import *im,
 
     if (rc)
         return rc;
-    /* 8-bit accumulators wrap by themselves, where nothing is added. */
-    if (c->has_second || im->s->tensors[c->in[0]].dtype == ASSAY_S16)
-        assay_build_bits(&c->b, ASSAY_STEP_WRAP, 32);
     if (high != (dtype == ASSAY_S32))
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "attribute 'high_precision_output': %lld, but "
                                "the output is %s",
                                (long long)high, assay_dtype_name(dtype));
-    if (!high) {
-        rc = rescale(im, n, c, "right_shift", "scale", "out_shift");
-        assay_hz_sat(&c->b, dtype);
-    }
-    relu(c, dtype);
+    c->has_scaling = !high;
+    return high ? 0
+                : assay_hz_scaling(im, n, "right_shift", "scale", "out_shift",
+                                   c->oc, &c->k);
+}
+
+/* What the rule of the layer's form names. */
+static int conv_fields(struct assay_onnx_import *im,
+                       const struct assay_onnx_node *n, const struct conv *c,
+                       const char *form, struct assay_layer *l)
+{
+    int rc = 0;
+
+    l->form = form;
+    if (c->has_bias)
+        rc = assay_hz_field(im, n, l, "bias", &c->bias);
+    if (!rc && c->has_second)
+        rc = assay_hz_field(im, n, l, "second_shift", &c->second_shift);
+    if (!rc && c->has_second)
+        rc = assay_hz_field(im, n, l, "second_scale", &c->second_scale);
+    if (!rc && c->has_scaling)
+        rc = assay_hz_scaled(im, n, l, form, &c->k);
+    if (!rc && c->relu)
+        rc = assay_hz_field_one(im, n, l, "relu", 1);
     return rc;
 }
 
@@ -315,7 +283,7 @@ static int weight_scales(struct assay_onnx_import *im,
 static int conv_layer(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n, struct conv *c,
                       const struct assay_onnx_const *w, enum assay_op op,
-                      unsigned mask, const char *arith)
+                      unsigned mask, const char *form)
 {
     struct assay_layer *l;
     uint32_t y;
@@ -332,7 +300,6 @@ static int conv_layer(struct assay_onnx_import *im,
         rc = assay_onnx_new_layer(im, n, op, c->n_in, c->in, y, &l);
     if (rc)
         return rc;
-    l->arith = arith;
     l->p.conv2d = (struct assay_conv2d_params){
         .stride_h = (int32_t)c->win.stride[0],
         .stride_w = (int32_t)c->win.stride[1],
@@ -346,7 +313,7 @@ static int conv_layer(struct assay_onnx_import *im,
         .has_bias = c->has_bias,
         .has_second = c->has_second,
     };
-    return assay_hz_end(im, n, &c->b, &l->out_program);
+    return conv_fields(im, n, c, form, l);
 }
 
 int assay_hz_conv(struct assay_onnx_import *im, const struct assay_onnx_node *n)
@@ -370,7 +337,6 @@ int assay_hz_conv(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     c.dims[2] = c.win.out[1];
     c.dims[3] = c.oc;
     rc = assay_onnx_out(im, n, 4, c.dims);
-    assay_hz_begin(&c.b, im);
     if (!rc)
         rc = conv_bias(im, n, &c);
     if (!rc)
@@ -378,10 +344,10 @@ int assay_hz_conv(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     if (!rc)
         rc = assay_hz_out_dtype(im, n, 0, ASSAY_HZ_INTS, &dtype);
     if (!rc)
-        rc = conv_program(im, n, &c, dtype);
+        rc = conv_scaling(im, n, &c, dtype);
     return rc ? rc
               : conv_layer(im, n, &c, c.w, ASSAY_OP_CONV2D, ASSAY_HZ_INTS,
-                           "hz_conv");
+                           c.has_scaling ? "conv" : "conv_tail");
 }
 
 /* (Cin, KH, KW, Cout/g) to (Cout, KH, KW, Cin/g). */
@@ -452,7 +418,6 @@ int assay_hz_conv_transpose(struct assay_onnx_import *im,
 {
     struct conv c = {0};
     struct assay_onnx_const w;
-    enum assay_dtype dtype = 0;
     int64_t channels;
     int rc = conv_operands(im, n, ASSAY_HZ_S8, &c);
 
@@ -464,22 +429,18 @@ int assay_hz_conv_transpose(struct assay_onnx_import *im,
         return bad_group(im, n, &c, channels);
     c.oc = c.w->dims[3] * c.groups;
     rc = transpose_window(im, n, &c);
-    assay_hz_begin(&c.b, im);
     if (!rc)
         rc = transpose_bias(im, n, &c);
     if (!rc)
-        rc = assay_hz_out_dtype(im, n, 0, ASSAY_HZ_S8_16, &dtype);
-    if (!rc)
-        rc = rescale(im, n, &c, "accu_right_shift", "y_quant_scale",
-                     "y_right_shift");
+        rc = assay_hz_scaling(im, n, "accu_right_shift", "y_quant_scale",
+                              "y_right_shift", c.oc, &c.k);
     if (!rc)
         rc = turn_weights(im, &c, &w);
     if (rc)
         return rc;
-    assay_hz_sat(&c.b, dtype);
-    relu(&c, dtype);
+    c.has_scaling = true;
     return conv_layer(im, n, &c, &w, ASSAY_OP_CONV_TRANSPOSE2D, ASSAY_HZ_S8_16,
-                      "hz_conv_transpose");
+                      "conv_transpose");
 }
 
 /* Rows and columns of the last two dimensions; those before broadcast. */
@@ -526,7 +487,7 @@ int assay_hz_matmul(struct assay_onnx_import *im,
                     const struct assay_onnx_node *n)
 {
     int64_t dims[ASSAY_MAX_RANK];
-    struct assay_hz_list first, scale, second;
+    struct assay_hz_scaling k;
     enum assay_dtype dtype = 0;
     uint32_t in[2], rank = 2;
     struct assay_layer *l;
@@ -544,16 +505,15 @@ int assay_hz_matmul(struct assay_onnx_import *im,
         return rc;
     if (dtype == ASSAY_S32) /* a tail: the sum as it is */
         return matmul_layer(im, n, in, rank, dims, &l);
-    rc = assay_hz_list_one(im, n, "right_shift", dims[rank - 1], 0, 31, &first);
+    rc = assay_hz_list_one(im, n, "right_shift", dims[rank - 1], 0, 31,
+                           &k.first);
     if (!rc)
         rc = assay_hz_list_one(im, n, "scale", dims[rank - 1], INT32_MIN,
-                               INT32_MAX, &scale);
+                               INT32_MAX, &k.scale);
     if (!rc)
         rc = assay_hz_list_one(im, n, "out_shift", dims[rank - 1], 0, 31,
-                               &second);
+                               &k.second);
     if (!rc)
         rc = matmul_layer(im, n, in, rank, dims, &l);
-    return rc ? rc
-              : assay_hz_rescale(im, n, &first, ASSAY_ROUND_FLOOR, &scale,
-                                 &second, dtype, &l->out_program);
+    return rc ? rc : assay_hz_scaled(im, n, l, "matmul", &k);
 }

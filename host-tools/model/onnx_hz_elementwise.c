@@ -36,10 +36,9 @@ int assay_hz_quantize(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n)
 {
     const struct assay_onnx_const *scale;
-    struct assay_builder b;
     struct assay_layer *l;
     enum assay_dtype dtype;
-    int64_t bits, lo, hi;
+    int64_t bits;
     uint32_t x;
     int rc = assay_hz_int(im, n, "bits", 8, 16, NULL, &bits);
 
@@ -57,12 +56,8 @@ int assay_hz_quantize(struct assay_onnx_import *im,
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "attribute 'bits': %lld, but the output is %s",
                                (long long)bits, assay_dtype_name(dtype));
-    assay_dtype_range(dtype, &lo, &hi);
-    assay_hz_begin(&b, im);
-    assay_build_f32(&b, ASSAY_STEP_FDIV, *(const float *)scale->data);
-    assay_build_f32_pair(&b, ASSAY_STEP_FCLAMP, (float)lo, (float)hi);
-    assay_build_plain(&b, ASSAY_STEP_FROUND, ASSAY_ROUND_HALF_EVEN);
-    return assay_hz_end(im, n, &b, &l->out_program);
+    l->form = "quantize";
+    return assay_hz_field_f32(im, n, l, 1, scale->data);
 }
 
 /* A scale for each index along an axis that is not the last one stored. */
@@ -103,7 +98,6 @@ int assay_hz_dequantize(struct assay_onnx_import *im,
 {
     const struct assay_onnx_const *scale;
     const struct assay_tensor *t;
-    struct assay_builder b;
     struct assay_layer *l;
     uint32_t x;
     int64_t axis;
@@ -132,10 +126,8 @@ int assay_hz_dequantize(struct assay_onnx_import *im,
                        "hz_dequantize", &l);
     if (rc)
         return rc;
-    assay_hz_begin(&b, im);
-    assay_build_plain(&b, ASSAY_STEP_TO_F32, ASSAY_ROUND_FLOOR);
-    assay_build_f32s(&b, ASSAY_STEP_FMUL, (uint32_t)scale->count, scale->data);
-    return assay_hz_end(im, n, &b, &l->out_program);
+    l->form = "dequantize";
+    return assay_hz_field_f32(im, n, l, scale->count, scale->data);
 }
 
 /* Channels of lists: the last dimension where the node says NHWC, else they
@@ -165,7 +157,6 @@ int assay_hz_requantize(struct assay_onnx_import *im,
                         const struct assay_onnx_node *n)
 {
     struct assay_hz_list scale, shift;
-    struct assay_builder b;
     struct assay_layer *l;
     int64_t bits, axis;
     enum assay_dtype dtype;
@@ -208,11 +199,9 @@ int assay_hz_requantize(struct assay_onnx_import *im,
         return assay_onnx_fail(im, n, ASSAY_EFORMAT,
                                "attribute 'bits': %lld, but the output is %s",
                                (long long)bits, assay_dtype_name(dtype));
-    assay_hz_begin(&b, im);
-    assay_hz_step(&b, ASSAY_STEP_MUL, &scale);
-    assay_hz_shr(&b, &shift, ASSAY_ROUND_HALF_UP);
-    assay_hz_sat(&b, dtype);
-    return assay_hz_end(im, n, &b, &l->out_program);
+    l->form = "rescale";
+    rc = assay_hz_field(im, n, l, "scale", &scale);
+    return rc ? rc : assay_hz_field(im, n, l, "post_shift", &shift);
 }
 
 /* ---- two operands ------------------------------------------------------- */
@@ -240,7 +229,8 @@ static int binary(struct assay_onnx_import *im, const struct assay_onnx_node *n,
 }
 
 struct add_lists {
-    struct assay_hz_list x_shift, e_shift, e_scale, accu, scale, shift;
+    struct assay_hz_list x_shift, e_shift, e_scale;
+    struct assay_hz_scaling out;
 };
 
 static int add_lists(struct assay_onnx_import *im,
@@ -262,20 +252,14 @@ static int add_lists(struct assay_onnx_import *im,
         rc = assay_hz_list(im, n, "e_scale", want, INT32_MIN, INT32_MAX, NULL,
                            &k->e_scale);
     if (!rc)
-        rc = assay_hz_list(im, n, "accu_right_shift", want, 0, 31, NULL,
-                           &k->accu);
-    if (!rc)
-        rc = assay_hz_list(im, n, "output_scale", want, INT32_MIN, INT32_MAX,
-                           NULL, &k->scale);
-    if (!rc)
-        rc = assay_hz_list(im, n, "output_right_shift", want, 0, 31, NULL,
-                           &k->shift);
+        rc = assay_hz_scaling(im, n, "accu_right_shift", "output_scale",
+                              "output_right_shift", want, &k->out);
     if (rc)
         return rc;
     return check_lists(im, n, channels,
                        (struct assay_hz_list[]){k->x_shift, k->e_shift,
-                                                k->e_scale, k->accu, k->scale,
-                                                k->shift},
+                                                k->e_scale, k->out.first,
+                                                k->out.scale, k->out.second},
                        6);
 }
 
@@ -298,7 +282,6 @@ int assay_hz_add(struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
     bool sub = !strcmp(n->op, "HzSElementwiseSub");
     struct add_lists k;
-    struct assay_builder b;
     struct assay_layer *l;
     int64_t channels = 1;
     int rc = out_channels(im, n, &channels);
@@ -306,29 +289,14 @@ int assay_hz_add(struct assay_onnx_import *im, const struct assay_onnx_node *n)
     if (!rc)
         rc = add_lists(im, n, channels, &k);
     if (!rc)
-        rc = binary(im, n, sub ? ASSAY_COMBINE_SUB : ASSAY_COMBINE_ADD,
-                    "hz_add", &l);
-    if (rc)
-        return rc;
-    assay_hz_begin(&b, im);
-    assay_hz_step(&b, ASSAY_STEP_SHL, &k.x_shift);
-    rc = assay_hz_end(im, n, &b, &l->in_programs[0]);
-    if (rc)
-        return rc;
-    assay_hz_begin(&b, im);
-    assay_hz_step(&b, ASSAY_STEP_SHL, &k.e_shift);
-    assay_hz_step(&b, ASSAY_STEP_MUL, &k.e_scale);
-    rc = assay_hz_end(im, n, &b, &l->in_programs[1]);
-    if (rc)
-        return rc;
-    assay_hz_begin(&b, im);
-    assay_build_bits(&b, ASSAY_STEP_WRAP, 32);
-    assay_hz_shr(&b, &k.accu, ASSAY_ROUND_FLOOR);
-    assay_build_bits(&b, ASSAY_STEP_SAT, 16);
-    assay_hz_step(&b, ASSAY_STEP_MUL, &k.scale);
-    assay_hz_shr(&b, &k.shift, ASSAY_ROUND_HALF_UP);
-    assay_hz_sat(&b, im->s->tensors[l->output].dtype);
-    return assay_hz_end(im, n, &b, &l->out_program);
+        rc = binary(im, n, sub ? ASSAY_COMBINE_SUB : ASSAY_COMBINE_ADD, "", &l);
+    if (!rc)
+        rc = assay_hz_field(im, n, l, "x_shift", &k.x_shift);
+    if (!rc)
+        rc = assay_hz_field(im, n, l, "e_shift", &k.e_shift);
+    if (!rc)
+        rc = assay_hz_field(im, n, l, "e_scale", &k.e_scale);
+    return rc ? rc : assay_hz_scaled(im, n, l, sub ? "sub" : "add", &k.out);
 }
 
 int assay_hz_bit_shift(struct assay_onnx_import *im,
@@ -353,11 +321,12 @@ int assay_hz_bit_shift(struct assay_onnx_import *im,
                            1u << im->s->tensors[x].dtype, "hz_bit_shift", &l);
     if (rc)
         return rc;
+    if (!left) {
+        l->form = "rescale";
+        return assay_hz_field(im, n, l, "pre_shift", &shift);
+    }
     assay_hz_begin(&b, im);
-    if (left)
-        assay_hz_step(&b, ASSAY_STEP_SHL, &shift);
-    else
-        assay_hz_shr(&b, &shift, ASSAY_ROUND_FLOOR);
+    assay_hz_step(&b, ASSAY_STEP_SHL, &shift);
     assay_hz_sat(&b, im->s->tensors[x].dtype);
     return assay_hz_end(im, n, &b, &l->out_program);
 }
@@ -420,9 +389,6 @@ int assay_hz_mul(struct assay_onnx_import *im, const struct assay_onnx_node *n)
                          (struct assay_hz_list[]){k.first, k.scale, k.second},
                          3);
     if (!rc)
-        rc = binary(im, n, ASSAY_COMBINE_MUL, "hz_mul", &l);
-    return rc ? rc
-              : assay_hz_rescale(im, n, &k.first, ASSAY_ROUND_FLOOR, &k.scale,
-                                 &k.second, im->s->tensors[l->output].dtype,
-                                 &l->out_program);
+        rc = binary(im, n, ASSAY_COMBINE_MUL, "", &l);
+    return rc ? rc : assay_hz_scaled(im, n, l, "mul", &k);
 }

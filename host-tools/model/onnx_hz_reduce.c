@@ -165,27 +165,26 @@ int assay_hz_global_max_pool(struct assay_onnx_import *im,
 int assay_hz_avg_pool(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n)
 {
-    struct assay_builder b;
     struct assay_layer *l;
     struct pool p;
-    int64_t bits;
+    int64_t bits, real;
+    double part;
     int rc = read_pool(im, n, ASSAY_HZ_S8, true, &p);
 
     if (!rc)
         rc = assay_hz_int(im, n, "scale", 0, 31, NULL, &bits);
     if (!rc)
-        rc = pool_layer(im, n, &p, ASSAY_POOL_AVG, ASSAY_HZ_S8_16,
-                        "hz_avg_pool", &l);
+        rc = pool_layer(im, n, &p, ASSAY_POOL_AVG, ASSAY_HZ_S8_16, "", &l);
     if (rc)
         return rc;
-    /* 1 / (kh * kw) with `scale` bits behind the point, cut off; what lies
-     * in the padding counts as cells of 0. */
-    assay_hz_begin(&b, im);
-    assay_build_int(&b, ASSAY_STEP_MUL,
-                    ((int64_t)1 << bits) / (p.w.kernel[0] * p.w.kernel[1]));
-    assay_build_shr(&b, 1, &bits, ASSAY_ROUND_FLOOR);
-    assay_hz_sat(&b, im->s->tensors[l->output].dtype);
-    return assay_hz_end(im, n, &b, &l->out_program);
+    /* What lies in the padding counts as cells of 0. 1 / (kh * kw) becomes a
+     * multiplier with `scale` bits behind the point; the quotient is exact
+     * enough for that, as it has 53 bits. */
+    part = 1.0 / (double)(p.w.kernel[0] * p.w.kernel[1]);
+    memcpy(&real, &part, sizeof(real));
+    l->form = "avg_pool";
+    rc = assay_hz_field_one(im, n, l, "real", real);
+    return rc ? rc : assay_hz_field_one(im, n, l, "post_shift", bits);
 }
 
 static int gap_sum(struct assay_onnx_import *im,
@@ -220,14 +219,8 @@ int assay_hz_gap(struct assay_onnx_import *im, const struct assay_onnx_node *n)
         rc = assay_hz_scaling(im, n, "accu_right_shift", "output_scale",
                               "output_right_shift", p.dims[3], &k);
     if (!rc)
-        rc =
-            pool_layer(im, n, &p, ASSAY_POOL_AVG, ASSAY_HZ_S8_16, "hz_gap", &l);
-    if (rc)
-        return rc;
-    /* Here, unlike elsewhere, the first shift rounds too. */
-    return assay_hz_rescale(im, n, &k.first, ASSAY_ROUND_HALF_UP, &k.scale,
-                            &k.second, im->s->tensors[l->output].dtype,
-                            &l->out_program);
+        rc = pool_layer(im, n, &p, ASSAY_POOL_AVG, ASSAY_HZ_S8_16, "", &l);
+    return rc ? rc : assay_hz_scaled(im, n, l, "global_avg_pool", &k);
 }
 
 /* ---- reductions: reduced axes stay as 1 --------------------------------- */
@@ -330,23 +323,20 @@ int assay_hz_arg_max(struct assay_onnx_import *im,
 int assay_hz_reduce_scaled(struct assay_onnx_import *im,
                            const struct assay_onnx_node *n)
 {
-    struct assay_hz_list first, scale, second;
+    struct assay_hz_scaling k;
     struct assay_layer *l;
     uint32_t x;
     int rc = assay_hz_input(im, n, 0, "input", ASSAY_HZ_S8_16, &x);
 
     if (rc)
         return rc;
-    rc = assay_hz_list_one(im, n, "accu_right_shift", 0, 0, 31, &first);
+    rc = assay_hz_list_one(im, n, "accu_right_shift", 0, 0, 31, &k.first);
     if (!rc)
-        rc = assay_hz_list_one(im, n, "scale", 0, INT32_MIN, INT32_MAX, &scale);
+        rc = assay_hz_list_one(im, n, "scale", 0, INT32_MIN, INT32_MAX,
+                               &k.scale);
     if (!rc)
-        rc = assay_hz_list_one(im, n, "out_shift", 0, 0, 31, &second);
+        rc = assay_hz_list_one(im, n, "out_shift", 0, 0, 31, &k.second);
     if (!rc)
-        rc =
-            reduce(im, n, x, ASSAY_REDUCE_SUM, ASSAY_HZ_S8_16, "hz_reduce", &l);
-    return rc ? rc
-              : assay_hz_rescale(im, n, &first, ASSAY_ROUND_FLOOR, &scale,
-                                 &second, im->s->tensors[l->output].dtype,
-                                 &l->out_program);
+        rc = reduce(im, n, x, ASSAY_REDUCE_SUM, ASSAY_HZ_S8_16, "", &l);
+    return rc ? rc : assay_hz_scaled(im, n, l, "reduce", &k);
 }

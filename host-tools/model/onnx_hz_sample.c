@@ -70,9 +70,8 @@ int assay_hz_roi_resize(struct assay_onnx_import *im,
                         const struct assay_onnx_node *n)
 {
     struct assay_resize_params p = {.weight_bits = WEIGHT_BITS};
-    int64_t dims[4], shift;
+    int64_t dims[4];
     const struct assay_tensor *t;
-    struct assay_builder b;
     struct assay_layer *l;
     struct roi r = {0};
     uint32_t x, y;
@@ -98,15 +97,9 @@ int assay_hz_roi_resize(struct assay_onnx_import *im,
     if (rc)
         return rc;
     p.decimal_bits = (uint8_t)r.bits;
-    p.mid_shift = r.twice ? WEIGHT_BITS : 0;
     l->p.resize = p;
-    l->arith = "hz_resize";
-    assay_hz_begin(&b, im);
-    shift = r.twice ? WEIGHT_BITS : 2 * WEIGHT_BITS;
-    assay_build_shr(&b, 1, &shift,
-                    r.twice ? ASSAY_ROUND_FLOOR : ASSAY_ROUND_HALF_UP);
-    assay_hz_sat(&b, ASSAY_S8);
-    return assay_hz_end(im, n, &b, &l->out_program);
+    l->form = r.twice ? "resize_twice" : "resize";
+    return assay_hz_field_one(im, n, l, "frac", 2 * WEIGHT_BITS);
 }
 
 /* Each element sh * sw times. */
@@ -205,10 +198,13 @@ int assay_hz_grid_sample(struct assay_onnx_import *im,
     l->p.grid_sample.coord_shift = (uint8_t)coord;
     if (mode == 1)
         return 0;
-    assay_hz_begin(&b, im);
     mix = 2 * coord;
-    assay_build_shr(&b, 1, &mix,
-                    round ? ASSAY_ROUND_HALF_UP : ASSAY_ROUND_FLOOR);
+    if (round) {
+        l->form = "grid_sample";
+        return assay_hz_field_one(im, n, l, "frac", mix);
+    }
+    assay_hz_begin(&b, im); /* the node says that it does not round */
+    assay_build_shr(&b, 1, &mix, ASSAY_ROUND_FLOOR);
     assay_hz_sat(&b, ASSAY_S8);
     return assay_hz_end(im, n, &b, &l->out_program);
 }

@@ -22,8 +22,10 @@ int assay_hz_lut(struct assay_onnx_import *im, const struct assay_onnx_node *n)
                                      table->rank, NULL, "", &in[1]);
     if (rc)
         return rc;
-    return assay_hz_like(im, n, ASSAY_OP_TABLE, 2, in, ASSAY_HZ_S8, "hz_lut",
-                         &l);
+    rc = assay_hz_like(im, n, ASSAY_OP_TABLE, 2, in, ASSAY_HZ_S8, "", &l);
+    if (!rc)
+        l->form = "lut";
+    return rc;
 }
 
 /* Rows of bound, scale, bias, left shift, right shift. */
@@ -78,7 +80,6 @@ static int entries(struct assay_onnx_import *im,
 
 int assay_hz_lut2(struct assay_onnx_import *im, const struct assay_onnx_node *n)
 {
-    struct assay_builder b;
     struct assay_layer *l;
     uint32_t in[3];
     int mode;
@@ -97,16 +98,12 @@ int assay_hz_lut2(struct assay_onnx_import *im, const struct assay_onnx_node *n)
         rc = segments(im, n, &in[2]);
     if (!rc)
         rc = assay_hz_like(im, n, ASSAY_OP_SEGMENT_TABLE, 3, in, ASSAY_HZ_S8_16,
-                           "hz_lut2", &l);
+                           "", &l);
     if (rc)
         return rc;
-    assay_hz_begin(&b, im);
-    if (im->s->tensors[l->output].dtype == ASSAY_S8)
-        assay_hz_sat(&b, ASSAY_S8);
+    l->form = "lut_segments";
     l->p.segment.symmetry = (uint8_t)(ASSAY_SYMMETRY_NONE + mode);
-    l->p.segment.round = ASSAY_ROUND_HALF_UP;
-    l->p.segment.mix_round = ASSAY_ROUND_HALF_UP;
-    return assay_hz_end(im, n, &b, &l->out_program);
+    return 0;
 }
 
 struct prelu {
@@ -167,13 +164,31 @@ static int prelu_slope(struct assay_onnx_import *im,
     return 0;
 }
 
+static int prelu_fields(struct assay_onnx_import *im,
+                        const struct assay_onnx_node *n, struct assay_layer *l,
+                        const struct prelu *k)
+{
+    const struct {
+        const char *name;
+        const struct assay_hz_list *list;
+    } fields[] = {
+        {"pos_scale", &k->scale},     {"pos_shift", &k->shift},
+        {"slope", &k->slope},         {"slope_shift", &k->accu},
+        {"neg_scale", &k->neg_scale}, {"neg_shift", &k->neg_shift},
+    };
+    int rc = 0;
+
+    l->form = "prelu";
+    for (size_t i = 0; !rc && i < sizeof(fields) / sizeof(fields[0]); i++)
+        rc = assay_hz_field(im, n, l, fields[i].name, fields[i].list);
+    return rc;
+}
+
 int assay_hz_prelu(struct assay_onnx_import *im,
                    const struct assay_onnx_node *n)
 {
-    struct assay_builder b;
     struct assay_layer *l;
     struct prelu k;
-    enum assay_dtype dtype;
     int64_t channels;
     uint32_t x;
     int rc = assay_hz_format(im, n, true, NULL);
@@ -187,25 +202,9 @@ int assay_hz_prelu(struct assay_onnx_import *im,
     if (!rc)
         rc = prelu_slope(im, n, channels, &k.slope);
     if (!rc)
-        rc = assay_hz_like(im, n, ASSAY_OP_PRELU, 1, &x, ASSAY_HZ_S8_16,
-                           "hz_prelu", &l);
+        rc =
+            assay_hz_like(im, n, ASSAY_OP_PRELU, 1, &x, ASSAY_HZ_S8_16, "", &l);
     if (!rc)
         rc = assay_onnx_new_programs(im, l, 2);
-    if (rc)
-        return rc;
-    dtype = im->s->tensors[l->output].dtype;
-    assay_hz_begin(&b, im);
-    assay_hz_step(&b, ASSAY_STEP_MUL, &k.scale);
-    assay_hz_shr(&b, &k.shift, ASSAY_ROUND_HALF_UP);
-    assay_hz_sat(&b, dtype);
-    rc = assay_hz_end(im, n, &b, &l->in_programs[0]);
-    if (rc)
-        return rc;
-    assay_hz_begin(&b, im);
-    assay_hz_step(&b, ASSAY_STEP_MUL, &k.slope);
-    assay_hz_shr(&b, &k.accu, ASSAY_ROUND_FLOOR);
-    assay_hz_step(&b, ASSAY_STEP_MUL, &k.neg_scale);
-    assay_hz_shr(&b, &k.neg_shift, ASSAY_ROUND_HALF_UP);
-    assay_hz_sat(&b, dtype);
-    return assay_hz_end(im, n, &b, &l->in_programs[1]);
+    return rc ? rc : prelu_fields(im, n, l, &k);
 }

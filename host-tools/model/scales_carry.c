@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host-tools/model/scales.h"
+#include "lib/core/form.h"
 
 int assay_scales_set(struct assay_scales *sc, uint32_t tensor, uint32_t n,
                      int32_t axis, const float *v,
@@ -23,10 +24,13 @@ int assay_scales_set(struct assay_scales *sc, uint32_t tensor, uint32_t n,
 
 /* ---- layers that keep scales -------------------------------------------- */
 
+static bool is(const struct assay_layer *l, const char *form)
+{
+    return l->form && !strcmp(l->form, form);
+}
+
 static bool keeps(const struct assay_layer *l)
 {
-    const char *arith = l->arith ? l->arith : "";
-
     switch (l->op) {
     case ASSAY_OP_VIEW:
     case ASSAY_OP_RESHAPE:
@@ -35,7 +39,9 @@ static bool keeps(const struct assay_layer *l)
     case ASSAY_OP_RESIZE:
     case ASSAY_OP_GRID_SAMPLE: return true;
     case ASSAY_OP_POOL:
-        return !strcmp(arith, "hz_max_pool") || !strcmp(arith, "hz_avg_pool");
+        return l->p.pool.kind == ASSAY_POOL_MAX ||
+               (is(l, "avg_pool") &&
+                strstr(l->source_op, "Hz") == l->source_op);
     case ASSAY_OP_REDUCE:
         return l->p.reduce.kind == ASSAY_REDUCE_MAX ||
                l->p.reduce.kind == ASSAY_REDUCE_MIN;
@@ -164,11 +170,6 @@ static double scale(const struct assay_scales *sc, const struct assay_layer *l,
     return q->n ? (double)q->scale[q->n > 1 ? c % q->n : 0] : 0;
 }
 
-static bool is(const struct assay_layer *l, const char *arith)
-{
-    return l->arith && !strcmp(l->arith, arith);
-}
-
 static int64_t reduced(const struct assay_scales *sc,
                        const struct assay_layer *l)
 {
@@ -180,6 +181,12 @@ static int64_t reduced(const struct assay_scales *sc,
     return n;
 }
 
+/* A global average's sum that is stored as it is. */
+static bool is_sum(const struct assay_layer *l)
+{
+    return l->arith && !strcmp(l->arith, "hz_gap");
+}
+
 /* The output's scale as the layer's arithmetic has it; 0: not known. */
 static double implied(const struct assay_scales *sc,
                       const struct assay_layer *l, uint32_t c)
@@ -187,22 +194,23 @@ static double implied(const struct assay_scales *sc,
     double x = l->n_inputs ? scale(sc, l, 0, c) : 0;
     double g = gain(&l->out_program, c);
 
-    if (is(l, "hz_conv") || is(l, "hz_conv_transpose") || is(l, "hz_matmul"))
+    if (is(l, "conv") || is(l, "conv_tail") || is(l, "conv_transpose") ||
+        l->op == ASSAY_OP_MATMUL)
         return x * scale(sc, l, 1, c) / g;
-    if (is(l, "hz_mul"))
+    if (is(l, "mul"))
         return x * scale(sc, l, 1, c) / g;
-    if (is(l, "hz_requantize"))
+    if (is(l, "rescale") && assay_field_find(l, "scale"))
         return x / g;
-    if (is(l, "hz_prelu"))
+    if (is(l, "prelu"))
         return x / gain(&l->in_programs[0], c);
-    if (is(l, "hz_gap"))
+    if (is(l, "global_avg_pool") || is_sum(l))
         return x / g / l->p.pool.kh / l->p.pool.kw;
-    if (is(l, "hz_reduce"))
+    if (is(l, "reduce") && strstr(l->source_op, "Hz") == l->source_op)
         return x / g /
                (strstr(l->source_op, "Mean") ? (double)reduced(sc, l) : 1);
-    if (is(l, "hz_add") && x > 0)
+    if ((is(l, "add") || is(l, "sub")) && x > 0)
         return x / gain(&l->in_programs[0], c) / g;
-    if (is(l, "hz_add"))
+    if (is(l, "add") || is(l, "sub"))
         return scale(sc, l, 1, c) / gain(&l->in_programs[1], c) / g;
     return 0;
 }
@@ -218,14 +226,14 @@ static int derive_layer(struct assay_scales *sc, const struct assay_layer *l,
                         struct assay_err *err)
 {
     const struct assay_tensor *y = &sc->slice->tensors[l->output];
-    bool each = y->dtype == ASSAY_S32 && is(l, "hz_conv");
+    bool each = is(l, "conv_tail");
     uint32_t n = 1;
     float *v;
     int rc = 0;
 
     if (sc->origin[l->output] || !assay_dtype_is_int(y->dtype) || !y->rank)
         return 0;
-    if (is(l, "hz_conv") || is(l, "hz_conv_transpose"))
+    if (is(l, "conv") || is(l, "conv_tail") || is(l, "conv_transpose"))
         n = (uint32_t)y->dims[y->rank - 1];
     v = assay_calloc(n, sizeof(*v));
     if (!v)

@@ -4,6 +4,7 @@
  *
  * links: host-tools/options.c host-tools/options_value.c host-tools/messages.c
  * links: host-tools/diff/classify.c kernels/cpu.c
+ * links: host-tools/model/numerics_data.c
  * links: lib/core/arith.c lib/core/arith_binary.c lib/core/arith_build.c
  * links: lib/core/arith_conv.c lib/core/arith_policy.c lib/core/arith_pool.c
  * links: lib/core/arith_unary.c lib/core/slice.c lib/core/buf.c lib/core/err.c
