@@ -198,7 +198,7 @@ int assay_hbir_row(struct assay_hbir *im, const char *name, uint32_t count,
         return 0;
     }
     if (n != count)
-        return assay_hbir_fail(im, ASSAY_EFORMAT,
+        return assay_hbir_skip(im,
                                "attribute '%s': expected %u integers, found "
                                "%u",
                                name, count, n);
