@@ -40,11 +40,11 @@ bad 'fp99' run "$digits" --local --arith '*=fp99'
 bad 'nearest: q31_floor' show "$digits" --arith conv2=q31_flor
 # A fixed-point model brings its arithmetic with it; others do not.
 horizon=$ROOT/tests/data/horizon
-bad "'same_s2=fp32_rne': the nodes of 'model.onnx' hold their own" \
+bad "'same_s2=fp32_rne': the layers of 'model.onnx' carry multipliers" \
     show "$horizon" --arith same_s2=fp32_rne
-bad "hold their own arithmetic, which is 'bayes-e'" \
+bad "carry multipliers and shifts; expected 'bayes-e'" \
     run "$horizon" --local --numerics onnxruntime-x86
-bad "'bayes-e' is the arithmetic of models with operators of domain" \
+bad "'bayes-e': rules are for models whose layers carry multipliers" \
     run "$digits" --local --numerics bayes-e
 bad "'model.onnx' holds its own scales" \
     show "$digits" --scales "$horizon/scales.json"

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host-tools/model/numerics_file.h"
 #include "host-tools/model/onnx.h"
 #include "host-tools/model/scales.h"
 #include "kernels/cpu.h"
@@ -42,6 +43,18 @@ static int scales(struct assay_slice *slice, struct assay_err *err)
     return rc;
 }
 
+static int rules(struct assay_slice *slice, struct assay_err *err)
+{
+    struct assay_numerics_file f;
+    int rc = assay_numerics_open(&f, slice->numerics, err);
+
+    if (rc < 0)
+        abort(); /* what a reader names is built in */
+    rc = assay_numerics_use(slice, &f.n, err);
+    assay_numerics_close(&f);
+    return rc == 0 ? scales(slice, err) : rc;
+}
+
 static void plan(const struct assay_slice *slice)
 {
     const struct assay_plan_limits limits = {.memory_bytes = 64u << 20};
@@ -67,8 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort(); /* a refusal without a sentence */
     if (rc < 0)
         return 0;
-    rc = slice->numerics ? scales(slice, &err)
-                         : assay_numerics_apply(slice, "onnxruntime-x86", &err);
+    rc = slice->numerics[0]
+             ? rules(slice, &err)
+             : assay_numerics_apply(slice, "onnxruntime-x86", &err);
     if (rc == 0)
         plan(slice);
     assay_slice_free(slice);

@@ -5,9 +5,9 @@
  *
  * links: host-tools/model/onnx*.c host-tools/model/file.c
  * links: gen/host-tools/model/onnx.pb-c.c
- * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
- * links: lib/core/err.c lib/core/hash.c lib/core/slice.c
- * libs: -lprotobuf-c -lxxhash -lmbedcrypto
+ * links: host-tools/model/numerics_*.c lib/core/arith*.c lib/core/form*.c
+ * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
+ * libs: -lprotobuf-c -ljansson -lxxhash -lmbedcrypto
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "host-tools/model/numerics_file.h"
 #include "host-tools/model/onnx.h"
 #include "tests/unit/onnx_bytes.h"
 
@@ -118,6 +119,18 @@ static struct bytes build(const struct spec *s, const struct attr *change)
     return model(&graph, 11);
 }
 
+/* The built-in rules of the family. */
+static void use_rules(struct assay_slice *s)
+{
+    struct assay_numerics_file f;
+    struct assay_err err = {0};
+
+    if (assay_numerics_open(&f, "bayes-e", &err) ||
+        assay_numerics_use(s, &f.n, &err))
+        fail_msg("%s", err.text);
+    assay_numerics_close(&f);
+}
+
 static struct assay_slice *opened(const struct spec *s, const struct attr *a)
 {
     struct bytes m = build(s, a);
@@ -126,6 +139,7 @@ static struct assay_slice *opened(const struct spec *s, const struct attr *a)
 
     if (assay_onnx_reader.open(&out, m.data, m.n, "m.onnx", NULL, &err))
         fail_msg("%s", err.text);
+    use_rules(out);
     return out;
 }
 
@@ -161,7 +175,7 @@ static void test_conv(void **state)
     assert_string_equal(s->numerics, "bayes-e");
     assert_int_equal(s->n_layers, 1);
     assert_int_equal(l->op, ASSAY_OP_CONV2D);
-    assert_string_equal(l->arith, "hz_conv");
+    assert_string_equal(l->form, "conv");
     expect_steps(&l->out_program, "shr 1, sat 16, mul 100, shr 7, sat 8, "
                                   "clamp 0");
     assert_int_equal(l->out_program.steps[0].n, 2);

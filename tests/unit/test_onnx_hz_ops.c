@@ -6,9 +6,9 @@
  *
  * links: host-tools/model/onnx*.c host-tools/model/file.c
  * links: gen/host-tools/model/onnx.pb-c.c
- * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
- * links: lib/core/err.c lib/core/hash.c lib/core/slice.c
- * libs: -lprotobuf-c -lxxhash -lmbedcrypto
+ * links: host-tools/model/numerics_*.c lib/core/arith*.c lib/core/form*.c
+ * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
+ * libs: -lprotobuf-c -ljansson -lxxhash -lmbedcrypto
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "host-tools/model/numerics_file.h"
 #include "host-tools/model/onnx.h"
 #include "tests/unit/onnx_bytes.h"
 
@@ -32,98 +33,98 @@ struct form {
     int y_type;
     struct dims y;
     enum assay_op layer; /* the last of the node */
-    const char *arith;
+    const char *arith;   /* the form, where there is one */
 };
 
 /* x8, x16, xf: 1x4x4x4. */
 static const struct form forms[] = {
     {"HzQuantize", "xf s1", "bits=16", S16, DIMS(1, 4, 4, 4), ASSAY_OP_UNARY,
-     "hz_quantize"},
+     "quantize"},
     {"HzDequantize", "x8 s4", "axis=1", F32, DIMS(1, 4, 4, 4), ASSAY_OP_BINARY,
      "hz_dequantize"},
     {"HzRequantize", "x16",
      "bits=8 method=Rescale axis=3 data_format=NHWC output_scale=[3,4,5,6] "
      "output_right_shift=[7]",
-     S8, DIMS(1, 4, 4, 4), ASSAY_OP_UNARY, "hz_requantize"},
+     S8, DIMS(1, 4, 4, 4), ASSAY_OP_UNARY, "rescale"},
     {"HzSQuantizedConv", "x8 w b bs x8",
      "kernel_shape=[3,3] pads=[1,1,1,1] strides=[1,1] dilations=[1,1] group=1 "
      "use_bias=1 use_sumin=1 e_shift=[-2] e_scale=[3] right_shift=[1,2,3,4] "
      "scale=[9] out_shift=[5] output_bit=8 data_format=NHWC",
-     S8, DIMS(1, 4, 4, 4), ASSAY_OP_CONV2D, "hz_conv"},
+     S8, DIMS(1, 4, 4, 4), ASSAY_OP_CONV2D, "conv"},
     {"HzSQuantizedPreprocess", "x8 w1 b bs",
      "input_type=RGB_128 right_shift=[1] scale=[2] out_shift=[3] "
      "high_precision_output=0 output_bit=8 data_format=NHWC",
-     S8, DIMS(1, 4, 4, 4), ASSAY_OP_CONV2D, "hz_conv"},
+     S8, DIMS(1, 4, 4, 4), ASSAY_OP_CONV2D, "conv"},
     {"HzSQuantizedConvTranspose", "x8 w b",
      "kernel_shape=[3,3] pads=[1,1,1,1] strides=[2,2] output_padding=[1,1] "
      "group=1 use_bias=1 b_left_shift=[2] accu_right_shift=[1] "
      "y_quant_scale=[9] y_right_shift=[5] data_format=NHWC",
-     S8, DIMS(1, 8, 8, 4), ASSAY_OP_CONV_TRANSPOSE2D, "hz_conv_transpose"},
+     S8, DIMS(1, 8, 8, 4), ASSAY_OP_CONV_TRANSPOSE2D, "conv_transpose"},
     {"HzSElementwiseSub", "x8 x16",
      "x_shift=[1] e_scale=[-5] accu_right_shift=[2] output_scale=[3] "
      "output_right_shift=[4] rounding_method=HARDWARE output_bit=16",
-     S16, DIMS(1, 4, 4, 4), ASSAY_OP_BINARY, "hz_add"},
+     S16, DIMS(1, 4, 4, 4), ASSAY_OP_BINARY, "sub"},
     {"HzSElementwiseMul", "x8 k4",
      "accu_right_shift=[2] output_scale=[3] output_right_shift=[4] "
      "rounding_method=ROUND output_bit=8 data_format=NHWC",
-     S8, DIMS(1, 4, 4, 4), ASSAY_OP_BINARY, "hz_mul"},
+     S8, DIMS(1, 4, 4, 4), ASSAY_OP_BINARY, "mul"},
     {"HzQuantizedBitShift", "x16",
      "direction=RIGHT shift=[3] output_bit=16 data_format=NHWC", S16,
-     DIMS(1, 4, 4, 4), ASSAY_OP_UNARY, "hz_bit_shift"},
+     DIMS(1, 4, 4, 4), ASSAY_OP_UNARY, "rescale"},
     {"HzQuantizedComparison", "x8 x8", "comparison=Greater data_format=NHWC",
      S8, DIMS(1, 4, 4, 4), ASSAY_OP_BINARY, "hz_compare"},
     {"HzSPRelu", "x8 slope",
      "positive_scale=[1] positive_right_shift=[2] accu_right_shift=[3] "
      "negative_scale=[4] negative_right_shift=[5] data_format=NHWC",
-     S8, DIMS(1, 4, 4, 4), ASSAY_OP_PRELU, "hz_prelu"},
+     S8, DIMS(1, 4, 4, 4), ASSAY_OP_PRELU, "prelu"},
     {"HzLut", "x8 table", "lut_type=sigmoid data_format=NHWC", S8,
-     DIMS(1, 4, 4, 4), ASSAY_OP_TABLE, "hz_lut"},
+     DIMS(1, 4, 4, 4), ASSAY_OP_TABLE, "lut"},
     {"HzLut2Layer", "x16",
      "lut_type=sigmoid rounding_method=ROUND symmetry_mode=NONE "
      "table_param=[7*384] scale=[1*8] bias=[2*8] left_shift=[3*8] "
      "right_shift=[4*8] bound=[5*8] output_bit=16",
-     S16, DIMS(1, 4, 4, 4), ASSAY_OP_SEGMENT_TABLE, "hz_lut2"},
+     S16, DIMS(1, 4, 4, 4), ASSAY_OP_SEGMENT_TABLE, "lut_segments"},
     {"HzSQuantizedMatmul", "x8 x8",
      "right_shift=[1] scale=[2] out_shift=[3] rounding_method=ROUND "
      "output_bit=8",
-     S8, DIMS(1, 4, 4, 4), ASSAY_OP_MATMUL, "hz_matmul"},
+     S8, DIMS(1, 4, 4, 4), ASSAY_OP_MATMUL, "matmul"},
     {"HzQuantizedMaxPool", "x16",
      "kernel_shape=[2,2] strides=[2,2] pads=[0,0,0,0] ceil_mode=0 "
      "output_bit=16 data_format=NHWC",
      S16, DIMS(1, 2, 2, 4), ASSAY_OP_POOL, "hz_max_pool"},
     {"HzQuantizedAveragePool", "x8",
      "kernel_shape=[3,3] strides=[1,1] pads=[1,1,1,1] scale=9 data_format=NHWC",
-     S8, DIMS(1, 4, 4, 4), ASSAY_OP_POOL, "hz_avg_pool"},
+     S8, DIMS(1, 4, 4, 4), ASSAY_OP_POOL, "avg_pool"},
     /* The third window begins behind the padding: a sum of no cells is 0. */
     {"HzQuantizedAveragePool", "x8",
      "kernel_shape=[2,2] strides=[3,3] pads=[1,1,1,1] ceil_mode=1 scale=9 "
      "data_format=NHWC",
-     S8, DIMS(1, 3, 3, 4), ASSAY_OP_POOL, "hz_avg_pool"},
+     S8, DIMS(1, 3, 3, 4), ASSAY_OP_POOL, "avg_pool"},
     {"HzQuantizedGlobalMaxPool", "x8", "data_format=NHWC", S8, DIMS(1, 1, 1, 4),
      ASSAY_OP_POOL, "hz_max_pool"},
     {"HzSQuantizedGlobalAveragePool", "x8",
      "accu_right_shift=[1] output_scale=[2] output_right_shift=[3] "
      "rounding_method=ROUND output_bit=16 data_format=NHWC",
-     S16, DIMS(1, 1, 1, 4), ASSAY_OP_POOL, "hz_gap"},
+     S16, DIMS(1, 1, 1, 4), ASSAY_OP_POOL, "global_avg_pool"},
     {"HzQuantizedReduceMax", "x8", "axis=3 output_bit=8", S8, DIMS(1, 4, 4, 1),
      ASSAY_OP_REDUCE, "hz_reduce_max"},
     {"HzSQuantizedReduceMean", "x16",
      "axis=[1,2] output_bit=8 accu_right_shift=[1*4] scale=[2*4] "
      "out_shift=[3*4]",
-     S8, DIMS(1, 1, 1, 4), ASSAY_OP_REDUCE, "hz_reduce"},
+     S8, DIMS(1, 1, 1, 4), ASSAY_OP_REDUCE, "reduce"},
     {"HzQuantizedArgMax", "x8", "axis=3 output_bit=8", S8, DIMS(1, 4, 4, 1),
      ASSAY_OP_REDUCE, "hz_arg_max"},
     {"HzQuantizedRoiResize", "x8",
      "align_mode=given_step step=[32768,32768] sizes=[8,8] pad_mode=boundary "
      "step_decimal_bit=16 is_interpolate_twice=0 data_format=NHWC",
-     S8, DIMS(1, 8, 8, 4), ASSAY_OP_RESIZE, "hz_resize"},
+     S8, DIMS(1, 8, 8, 4), ASSAY_OP_RESIZE, "resize"},
     {"HzQuantizedResizeUpsample", "x8",
      "mode=nearest scale=[2,3] data_format=NHWC", S8, DIMS(1, 8, 12, 4),
      ASSAY_OP_VIEW, ""},
     {"HzQuantizedGridSample", "x8 grid",
      "mode=bilinear padding_mode=zeros coord_shift=8 itplt_shift=8 "
      "output_round=1 data_format=NHWC",
-     S8, DIMS(1, 5, 6, 4), ASSAY_OP_GRID_SAMPLE, "hz_grid_sample"},
+     S8, DIMS(1, 5, 6, 4), ASSAY_OP_GRID_SAMPLE, "grid_sample"},
     {"HzPad", "x8 k1", "pads=[0,1,2,0,0,1,0,0] mode=constant data_format=NHWC",
      S8, DIMS(1, 6, 6, 4), ASSAY_OP_CONCAT, ""},
     {"HzDepthToSpace", "x8", "blocksize=2 mode=CRD data_format=NHWC", S8,
@@ -266,6 +267,18 @@ static const struct form *form_of(const char *op)
     return NULL;
 }
 
+/* The built-in rules of the family. */
+static void use_rules(struct assay_slice *s)
+{
+    struct assay_numerics_file f;
+    struct assay_err err = {0};
+
+    if (assay_numerics_open(&f, "bayes-e", &err) ||
+        assay_numerics_use(s, &f.n, &err))
+        fail_msg("%s", err.text);
+    assay_numerics_close(&f);
+}
+
 static void test_good(void **state)
 {
     (void)state;
@@ -278,6 +291,7 @@ static void test_good(void **state)
 
         if (assay_onnx_reader.open(&s, m.data, m.n, "m.onnx", NULL, &err))
             fail_msg("%s: %s", f->op, err.text);
+        use_rules(s);
         l = &s->layers[s->n_layers - 1];
         if (l->op == ASSAY_OP_SKIPPED)
             fail_msg("%s: %s", f->op, l->skip_reason);
