@@ -349,39 +349,59 @@ static int as_image(struct assay_hbir *im, const char *what, uint32_t *index)
 }
 
 /* With a second input it runs as a convolution of one pixel. */
-static int linear_second(struct assay_hbir *im, struct conv *c,
-                         const struct assay_hbir_const *w, uint32_t rank,
-                         const int64_t *dims)
+static int linear_image(struct assay_hbir *im, struct conv *c, uint32_t y)
 {
-    int64_t rows = 1, flat[4] = {1, 1, 1, c->oc};
     struct assay_layer *l;
-    uint32_t y, z;
-    int rc = second(im, c, rank, dims);
+    int rc = assay_hbir_layer(im, ASSAY_OP_CONV2D, c->n_in, c->in, y, &l);
 
-    for (uint32_t i = 0; i + 1 < rank; i++)
-        rows = rows > INT32_MAX ? rows : rows * dims[i];
-    if (!rc && rows > INT32_MAX)
-        rc = assay_hbir_skip(im, "%lld rows are too many", (long long)rows);
-    flat[2] = rows;
-    if (!rc)
-        rc = turn(im, w, true, &c->in[1]);
-    if (!rc)
-        rc = assay_hbir_output(im, 0, ASSAY_HBIR_ANY, rank, dims, "", &y);
-    if (!rc)
-        rc = as_image(im, "x", &c->in[0]);
-    if (!rc)
-        rc = as_image(im, "sumin", &c->in[2]);
-    if (!rc)
-        rc = assay_hbir_between(im, "sum", c->dtype, 4, flat, &z);
-    if (!rc)
-        rc = assay_hbir_layer(im, ASSAY_OP_CONV2D, c->n_in, c->in, z, &l);
     if (rc)
         return rc;
     memcpy(im->s->tensors[c->in[1]].axes, "OHWI", 5);
     l->p.conv2d = window_of(c);
     l->form = form_of(c, "linear", "linear_tail");
-    rc = fields(im, l, c);
+    return fields(im, l, c);
+}
+
+/* Rows of any rank as one image of one line, and back. */
+static int linear_rows(struct assay_hbir *im, struct conv *c, uint32_t rank,
+                       const int64_t *dims, uint32_t y)
+{
+    int64_t rows = 1, flat[4] = {1, 1, 1, c->oc};
+    struct assay_layer *l;
+    uint32_t z;
+    int rc;
+
+    for (uint32_t i = 0; i + 1 < rank; i++)
+        rows = rows > INT32_MAX ? rows : rows * dims[i];
+    if (rows > INT32_MAX)
+        return assay_hbir_skip(im, "%lld rows are too many", (long long)rows);
+    flat[2] = rows;
+    rc = as_image(im, "x", &c->in[0]);
+    if (!rc)
+        rc = as_image(im, "sumin", &c->in[2]);
+    if (!rc)
+        rc = assay_hbir_between(im, "sum", c->dtype, 4, flat, &z);
+    if (!rc)
+        rc = linear_image(im, c, z);
     return rc ? rc : assay_hbir_layer(im, ASSAY_OP_RESHAPE, 1, &z, y, &l);
+}
+
+static int linear_second(struct assay_hbir *im, struct conv *c,
+                         const struct assay_hbir_const *w, uint32_t rank,
+                         const int64_t *dims)
+{
+    uint32_t y;
+    int rc = second(im, c, rank, dims);
+
+    if (!rc)
+        rc = turn(im, w, true, &c->in[1]);
+    if (!rc)
+        rc = assay_hbir_output(im, 0, ASSAY_HBIR_ANY, rank, dims,
+                               rank == 4 ? "NHWC" : "", &y);
+    if (rc)
+        return rc;
+    return rank == 4 ? linear_image(im, c, y)
+                     : linear_rows(im, c, rank, dims, y);
 }
 
 int assay_hbir_linear(struct assay_hbir *im)
