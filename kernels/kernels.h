@@ -66,6 +66,7 @@ struct assay_conv2d {
 struct assay_conv2d_kernel {
     const char *name; /* its symbol, for reports */
     enum assay_isa isa;
+    /* weights, w_zero, bias as in pack(), or weights NULL: made at run time. */
     bool (*supports)(const struct assay_conv2d *p);
     size_t (*packed_size)(const struct assay_conv2d *p);
     void (*pack)(const struct assay_conv2d *p, void *packed);

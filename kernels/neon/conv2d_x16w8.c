@@ -6,7 +6,8 @@
  *
  * The accumulator of the definition is int64, the lanes here are int32 and
  * wrap. So only programs are taken that wrap it to 32 bits before they look
- * at it: [add_scaled] wrap 32.
+ * at it, [add_scaled] wrap 32, or weights and a bias so small that no sum
+ * leaves 32 bits.
  */
 #include "kernels/neon/depthwise.h"
 #include "kernels/neon/tile4.h"
@@ -119,12 +120,33 @@ static bool wraps(const struct assay_program *p)
            p->steps[i].bits == 32;
 }
 
+/* The largest sum of every channel; weights that are not known are large. */
+static bool fits(const struct assay_conv2d *p)
+{
+    size_t k = (size_t)p->kh * (size_t)p->kw * (size_t)(p->c / p->groups);
+    const uint8_t *w = p->weights;
+
+    for (size_t o = 0; w && o < (size_t)p->oc; o++, w += k) {
+        int64_t zero = p->w_zero[o], most = p->bias ? p->bias[o] : 0;
+
+        most = most < 0 ? -most : most;
+        for (size_t t = 0; t < k && most <= INT32_MAX; t++) {
+            int64_t v = (p->w_dtype == ASSAY_U8 ? w[t] : (int8_t)w[t]) - zero;
+
+            most += (v < 0 ? -v : v) * 32768;
+        }
+        if (most > INT32_MAX)
+            return false;
+    }
+    return w != NULL;
+}
+
 /* Pixels are gathered as twice the bytes, and 0 around them. */
 static bool supports(const struct assay_conv2d *p)
 {
     return p->x_dtype == ASSAY_S16 && p->x_zero == 0 &&
            (p->w_dtype == ASSAY_S8 || p->w_dtype == ASSAY_U8) &&
-           p->c <= INT32_MAX / 2 && wraps(p->program);
+           p->c <= INT32_MAX / 2 && (wraps(p->program) || fits(p));
 }
 
 /* One channel in, one out: not worth a tile. */

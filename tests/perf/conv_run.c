@@ -55,6 +55,7 @@ static const struct end ENDS[] = {
     {"fp32_rne_zpin", 2, ASSAY_S8, 0, ASSAY_S8},
     {"q31_double", 3, ASSAY_S8, 0, ASSAY_S8},
     {"q31_single", 5, ASSAY_S8, 0, ASSAY_S8},
+    {"fp64_rne", 15, ASSAY_S8, 0, ASSAY_S8}, /* through the interpreter */
     {"s32", 20, ASSAY_S8, 0, ASSAY_S32},
     {"hz_conv", KC_HZ_FIRST, ASSAY_S8, 0, ASSAY_S8},
     {"hz_conv_relu", KC_HZ_FIRST + 1, ASSAY_S8, 0, ASSAY_S8},

@@ -87,6 +87,22 @@ static int weight_zeros(const struct assay_op_check *c,
     return 0;
 }
 
+/* What a kernel chooses by: the bias, aligned; prepare() copies it again into
+ * memory that is counted. */
+static int copy_bias(const struct assay_op_check *c,
+                     struct assay_conv_params *k)
+{
+    size_t n = (size_t)k->p.oc;
+    if (!k->bias)
+        return 0;
+    int32_t *copy = assay_arena_array(c->memory, n, sizeof(*copy));
+    if (!copy)
+        return ASSAY_REFUSE_LAYER(c, ASSAY_EMEMORY, "no memory");
+    memcpy(copy, k->bias, n * sizeof(*copy));
+    k->p.bias = copy;
+    return 0;
+}
+
 static int check_bias(const struct assay_op_check *c,
                       const struct assay_tensor *bias, int32_t oc)
 {
@@ -228,6 +244,8 @@ int assay_conv_check(const struct assay_op_check *c,
     p->weights = k->weights = w->data;
     k->bias = bias ? bias->data : NULL;
     rc = check_program(c, k);
+    if (!rc)
+        rc = copy_bias(c, k);
     if (rc)
         return rc;
     k->kernel = assay_pick_conv2d(c->table, p);
