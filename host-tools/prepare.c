@@ -26,7 +26,7 @@ static bool reference_shape(void *self, const char *tensor, uint32_t *rank,
                             enum assay_dtype *dtype)
 {
     struct assay_prepared *p = self;
-    const struct assay_model_note silent = {NULL, NULL, NULL};
+    const struct assay_model_note silent = {.note = NULL};
     const struct assay_array *a;
     struct assay_err ignored = {0};
 

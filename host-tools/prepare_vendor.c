@@ -69,7 +69,7 @@ static void extent(const struct assay_tensor *t, const void *data,
  * run. */
 static int gather_samples(struct gather *g, struct assay_err *err)
 {
-    const struct assay_model_note silent = {NULL, NULL, NULL};
+    const struct assay_model_note silent = {.note = NULL};
     const struct assay_slice *s = g->p->slice;
     struct assay_sample inputs = {0};
     struct assay_vendor_sample *v;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,39 +30,92 @@ static int read_all(int fd, uint8_t *data, size_t n, const char *path,
     return 0;
 }
 
-int assay_file_read(uint8_t **data, size_t *n, const char *path, size_t cap,
-                    struct assay_err *err)
+/* A regular file of at most cap bytes, open; or a sentence. */
+static int open_file(int *fd, size_t *n, const char *path, size_t cap,
+                     struct assay_err *err)
 {
-    uint8_t *buf = NULL;
     struct stat sb;
-    int fd, rc = 0;
+    int rc = 0;
 
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0)
         return assay_fail(err, ASSAY_EIO, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &sb) || !S_ISREG(sb.st_mode))
+    if (fstat(*fd, &sb) || !S_ISREG(sb.st_mode))
         rc = assay_fail(err, ASSAY_EIO, "%s: not a file", path);
     else if ((uint64_t)sb.st_size > cap)
         rc = assay_fail(err, ASSAY_ERANGE,
                         "%s: %lld bytes, more than the limit of %zu", path,
                         (long long)sb.st_size, cap);
-    if (!rc) {
-        buf = assay_alloc((size_t)sb.st_size + 1);
-        if (!buf)
-            rc = assay_fail(err, ASSAY_EMEMORY, "%s: no memory for %lld bytes",
-                            path, (long long)sb.st_size);
-    }
+    if (rc)
+        close(*fd);
+    else
+        *n = (size_t)sb.st_size;
+    return rc;
+}
+
+int assay_file_read(uint8_t **data, size_t *n, const char *path, size_t cap,
+                    struct assay_err *err)
+{
+    uint8_t *buf;
+    size_t size = 0;
+    int fd, rc = open_file(&fd, &size, path, cap, err);
+
+    if (rc)
+        return rc;
+    buf = assay_alloc(size + 1);
+    if (!buf)
+        rc = assay_fail(err, ASSAY_EMEMORY, "%s: no memory for %zu bytes", path,
+                        size);
     if (!rc)
-        rc = read_all(fd, buf, (size_t)sb.st_size, path, err);
+        rc = read_all(fd, buf, size, path, err);
     close(fd);
     if (rc) {
         assay_free(buf);
         return rc;
     }
-    buf[sb.st_size] = '\0';
+    buf[size] = '\0';
     *data = buf;
-    *n = (size_t)sb.st_size;
+    *n = size;
     return 0;
+}
+
+int assay_file_map(struct assay_file_map *m, const char *path, size_t cap,
+                   struct assay_err *err)
+{
+    size_t size = 0;
+    void *data = NULL;
+    int fd, rc = open_file(&fd, &size, path, cap, err);
+
+    if (rc)
+        return rc;
+    if (size > 0)
+        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED)
+        rc = assay_fail(err, ASSAY_EIO, "%s: %s", path, strerror(errno));
+    close(fd);
+    if (!rc)
+        *m = (struct assay_file_map){.data = data, .size = size};
+    return rc;
+}
+
+void assay_file_drop(void *map, size_t offset)
+{
+    struct assay_file_map *m = map;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), from;
+
+    /* Whoever went back may have brought anything back. */
+    from = offset < m->dropped ? 0 : m->dropped;
+    offset -= offset % page;
+    if (offset > from)
+        (void)madvise((void *)(m->data + from), offset - from, MADV_DONTNEED);
+    m->dropped = offset;
+}
+
+void assay_file_unmap(struct assay_file_map *m)
+{
+    if (m->data)
+        munmap((void *)m->data, m->size);
+    *m = (struct assay_file_map){0};
 }
 
 bool assay_file_is_regular(const char *path)

@@ -13,6 +13,20 @@
 int assay_file_read(uint8_t **data, size_t *n, const char *path, size_t cap,
                     struct assay_err *err) ASSAY_MUST_CHECK;
 
+/* A file that is looked at where it lies. What has been passed can be dropped
+ * from memory and comes back by itself when it is read again. A file that
+ * somebody cuts meanwhile kills the process (SIGBUS): for files that are too
+ * large to be read whole. An empty file is not mapped: size 0, data NULL. */
+struct assay_file_map {
+    const uint8_t *data;
+    size_t size, dropped;
+};
+int assay_file_map(struct assay_file_map *m, const char *path, size_t cap,
+                   struct assay_err *err) ASSAY_MUST_CHECK;
+/* Bytes below offset leave memory; map is the struct. */
+void assay_file_drop(void *map, size_t offset);
+void assay_file_unmap(struct assay_file_map *m);
+
 /* Through links; false too where nothing is there. */
 bool assay_file_is_regular(const char *path);
 bool assay_file_is_folder(const char *path);

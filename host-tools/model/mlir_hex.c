@@ -64,7 +64,7 @@ bool assay_mlir_hex_string(struct assay_mlir_parser *p,
                                       (uint32_t)(s - p->at.line_start) + 1};
     const char *end = s + 1;
     size_t chars, room;
-    uint8_t *out, first = 0;
+    uint8_t *out, first;
 
     while (end < p->end && *end != '"') {
         const char *next = p->end - end > 1 << 20 ? end + (1 << 20) : p->end;
@@ -79,8 +79,10 @@ bool assay_mlir_hex_string(struct assay_mlir_parser *p,
                                "0x in a string of elements");
     s += 3;
     chars = (size_t)(end - s);
-    if (chars >= 2)
-        first = (uint8_t)(nibble(s[0]) << 4 | nibble(s[1]));
+    if (chars >= 2 && nibble(s[0]) == nibble(s[1]))
+        first = nibble(s[0]) == 15 ? 255 : nibble(s[0]) ? 1 : 0;
+    else
+        first = 1; /* all that is asked is whether it is 0 or 255 */
     if (!hex_size(e, chars / 2, first, &a->splat))
         return assay_mlir_fail(p, &at, "%zu bytes do not fit '%.100s'",
                                chars / 2, e->type->text);

@@ -459,6 +459,10 @@ static int open_mlir(struct assay_slice **out, const uint8_t *data, size_t n,
 
     im.s = assay_slice_new();
     im.work = assay_arena_new();
+    if (note) {
+        source.passed = note->passed;
+        source.self = note->passed_self;
+    }
     if (!im.s || !im.work)
         rc = assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", file);
     /* The tree lives as long as the slice, which borrows its constants. */
@@ -484,5 +488,6 @@ const struct assay_model_reader assay_mlir_reader = {
     .format = "mlir",
     .suffix = ".mlir",
     .probe = probe,
+    .mapped = true,
     .open = open_mlir,
 };

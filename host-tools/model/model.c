@@ -22,16 +22,24 @@ static bool ends_with(const char *s, const char *suffix)
     return a >= b && !strcmp(s + a - b, suffix);
 }
 
+static const struct assay_model_reader *by_name(const char *path)
+{
+    for (size_t i = 0; i < N_READERS; i++)
+        if (ends_with(path, readers[i]->suffix))
+            return readers[i];
+    return NULL;
+}
+
 /* By its name first; a file with a strange name by its first bytes. */
 static const struct assay_model_reader *pick(const char *path,
                                              const uint8_t *data, size_t n)
 {
     static const char *const others[] = {".tflite", ".slice", ".bc", ".hbm",
                                          ".npz"};
+    const struct assay_model_reader *r = by_name(path);
 
-    for (size_t i = 0; i < N_READERS; i++)
-        if (ends_with(path, readers[i]->suffix))
-            return readers[i];
+    if (r)
+        return r;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (ends_with(path, others[i]))
             return NULL;
@@ -42,8 +50,7 @@ static const struct assay_model_reader *pick(const char *path,
 }
 
 static int name_slice(struct assay_slice *s, const char *path,
-                      const struct assay_model_reader *r, const uint8_t *data,
-                      size_t n, struct assay_err *err)
+                      const struct assay_model_reader *r, struct assay_err *err)
 {
     const char *base = strrchr(path, '/');
 
@@ -52,15 +59,13 @@ static int name_slice(struct assay_slice *s, const char *path,
     s->model_format = r->format;
     if (!s->model_name)
         return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", path);
-    assay_sha256(data, n, s->model_sha256);
     return 0;
 }
 
-int assay_model_open(struct assay_slice **out, const char *path,
+static int open_read(struct assay_slice **s, const char *path,
                      const struct assay_model_note *note, struct assay_err *err)
 {
     const struct assay_model_reader *r;
-    struct assay_slice *s = NULL;
     uint8_t *data;
     size_t n;
     int rc = assay_file_read(&data, &n, path, MAX_MODEL_BYTES, err);
@@ -75,10 +80,53 @@ int assay_model_open(struct assay_slice **out, const char *path,
                         "%s: not a known model format, expected .onnx or .mlir",
                         path);
     else
-        rc = r->open(&s, data, n, path, note, err);
+        rc = r->open(s, data, n, path, note, err);
     if (!rc)
-        rc = name_slice(s, path, r, data, n, err);
+        rc = name_slice(*s, path, r, err);
+    if (!rc)
+        assay_sha256(data, n, (*s)->model_sha256);
     assay_free(data);
+    return rc;
+}
+
+/* A text that may be larger than what it says: it is never in memory whole,
+ * not even for its hash. */
+static int open_mapped(struct assay_slice **s,
+                       const struct assay_model_reader *r, const char *path,
+                       const struct assay_model_note *note,
+                       struct assay_err *err)
+{
+    struct assay_model_note with = {0};
+    struct assay_file_map m = {0};
+    int rc = assay_file_map(&m, path, MAX_MODEL_BYTES, err);
+
+    if (rc)
+        return rc;
+    if (note)
+        with = *note;
+    with.passed = assay_file_drop;
+    with.passed_self = &m;
+    if (!m.size)
+        rc = assay_fail(err, ASSAY_EFORMAT, "%s: an empty file", path);
+    else
+        rc = r->open(s, m.data, m.size, path, &with, err);
+    if (!rc)
+        rc = name_slice(*s, path, r, err);
+    if (!rc)
+        assay_sha256_passing(m.data, m.size, assay_file_drop, &m,
+                             (*s)->model_sha256);
+    assay_file_unmap(&m);
+    return rc;
+}
+
+int assay_model_open(struct assay_slice **out, const char *path,
+                     const struct assay_model_note *note, struct assay_err *err)
+{
+    const struct assay_model_reader *r = by_name(path);
+    struct assay_slice *s = NULL;
+    int rc = r && r->mapped ? open_mapped(&s, r, path, note, err)
+                            : open_read(&s, path, note, err);
+
     if (rc)
         assay_slice_free(s);
     else

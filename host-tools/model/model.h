@@ -21,11 +21,16 @@ struct assay_model_note {
      * the source's dims and a dtype, or false. May be NULL. */
     bool (*shape)(void *self, const char *tensor, uint32_t *rank,
                   int64_t dims[ASSAY_MAX_RANK], enum assay_dtype *dtype);
+    /* For readers that are mapped: told that bytes of data below offset are
+     * not needed for now. May be NULL; assay_model_open() sets it. */
+    void (*passed)(void *self, size_t offset);
+    void *passed_self;
 };
 
 struct assay_model_reader {
     const char *format; /* "onnx" */
     const char *suffix; /* ".onnx" */
+    bool mapped;        /* text of any size: mapped, not read */
     bool (*probe)(const uint8_t *head, size_t n);
     int (*open)(struct assay_slice **out, const uint8_t *data, size_t n,
                 const char *file, const struct assay_model_note *note,

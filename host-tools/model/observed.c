@@ -362,7 +362,7 @@ static bool find_renamed(struct loader *l, const struct assay_npz *z,
                          const struct assay_array *a, const char *path,
                          struct assay_observed_match *m)
 {
-    const struct assay_model_note silent = {NULL, NULL, NULL};
+    const struct assay_model_note silent = {.note = NULL};
     struct assay_err ignored = {0};
     char list[200];
     uint32_t index;

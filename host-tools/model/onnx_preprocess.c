@@ -165,7 +165,7 @@ int assay_onnx_preprocess(struct assay_onnx_preprocess **out, uint32_t *n,
                           struct assay_arena *arena, const char *path,
                           struct assay_err *err)
 {
-    const struct assay_model_note silent = {NULL, NULL, NULL};
+    const struct assay_model_note silent = {.note = NULL};
     struct assay_onnx_graph g = {0};
     struct assay_onnx_preprocess *v;
     uint8_t *data;

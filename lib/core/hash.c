@@ -11,9 +11,17 @@
 /* 2.x has the functions that report errors under another name. */
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000
 #define SHA256 mbedtls_sha256
+#define SHA256_STARTS mbedtls_sha256_starts
+#define SHA256_UPDATE mbedtls_sha256_update
+#define SHA256_FINISH mbedtls_sha256_finish
 #else
 #define SHA256 mbedtls_sha256_ret
+#define SHA256_STARTS mbedtls_sha256_starts_ret
+#define SHA256_UPDATE mbedtls_sha256_update_ret
+#define SHA256_FINISH mbedtls_sha256_finish_ret
 #endif
+
+#define PASSING_BYTES ((size_t)1 << 20)
 
 void assay_sha256(const void *data, size_t n, uint8_t out[ASSAY_SHA256_LEN])
 {
@@ -22,6 +30,28 @@ void assay_sha256(const void *data, size_t n, uint8_t out[ASSAY_SHA256_LEN])
      * nevertheless, an all-zero digest fits nothing. */
     if (SHA256(n ? data : nothing, n, out, 0) != 0)
         memset(out, 0, ASSAY_SHA256_LEN);
+}
+
+void assay_sha256_passing(const void *data, size_t n,
+                          void (*passed)(void *self, size_t offset), void *self,
+                          uint8_t out[ASSAY_SHA256_LEN])
+{
+    mbedtls_sha256_context c;
+    size_t at = 0;
+    int rc;
+
+    mbedtls_sha256_init(&c);
+    rc = SHA256_STARTS(&c, 0);
+    while (!rc && at < n) {
+        size_t k = n - at < PASSING_BYTES ? n - at : PASSING_BYTES;
+
+        rc = SHA256_UPDATE(&c, (const unsigned char *)data + at, k);
+        at += k;
+        passed(self, at);
+    }
+    if (rc || SHA256_FINISH(&c, out) != 0)
+        memset(out, 0, ASSAY_SHA256_LEN);
+    mbedtls_sha256_free(&c);
 }
 
 void assay_hex(const uint8_t *bytes, size_t n, char *out)

@@ -10,6 +10,11 @@
 #define ASSAY_TILE_BYTES 65536u /* digest and payload unit of a result */
 
 void assay_sha256(const void *data, size_t n, uint8_t out[ASSAY_SHA256_LEN]);
+/* The same; passed is told now and then that no byte below `offset` will be
+ * read again, so that a large mapping need not stay in memory. */
+void assay_sha256_passing(const void *data, size_t n,
+                          void (*passed)(void *self, size_t offset), void *self,
+                          uint8_t out[ASSAY_SHA256_LEN]);
 /* Lower-case hex, NUL-terminated: out holds 2 * n + 1 bytes. */
 void assay_hex(const uint8_t *bytes, size_t n, char *out);
 uint64_t assay_xxh64(const void *data, size_t n); /* XXH3-64 */

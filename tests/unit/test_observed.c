@@ -63,7 +63,7 @@ static void note(void *self, const char *text)
              text);
 }
 
-static const struct assay_model_note noter = {NULL, note, NULL};
+static const struct assay_model_note noter = {.note = note};
 
 static const char *at(const char *name)
 {
