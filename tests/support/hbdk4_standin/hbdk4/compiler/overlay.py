@@ -225,10 +225,10 @@ class Printer:
         attributes = ", ".join("%s = %s" % kv for kv in
                                d["attributes"].items())
         return "\n".join(
-            ["module attributes {%s} {" % attributes,
+            ["#loc1 = loc(\"block.py\":7:3)",
+             "module attributes {%s} {" % attributes,
              "  func.func @main(%s) -> (%s) {" % (head, tail)] + lines +
-            ["    return %s : %s" % (back, types), "  }", "}",
-             "#loc1 = loc(\"block.py\":7:3)", ""])
+            ["    return %s : %s" % (back, types), "  }", "}", ""])
 
     def attrs(self, op):
         if op["run"] != "constant":
