@@ -178,6 +178,25 @@ static void floats(void **state)
     assert_int_equal(d.max_lsb, 0);
 }
 
+/* One unit of binary16 (2^-10 at 1) is within, three are not. */
+static void floats_of_binary16(void **state)
+{
+    const struct assay_tolerance half = {ASSAY_RTOL_HALF, ASSAY_ATOL_HALF, 0};
+    const struct assay_tolerance full = {ASSAY_RTOL, ASSAY_ATOL, 0};
+    const int64_t dims[] = {5};
+    struct assay_tensor t = tensor(ASSAY_F32, 1, dims);
+    const float ref[5] = {1.0f, 1.0f, 1000.0f, 0.0f, 65504.0f};
+    const float got[5] = {1.0f + 1.0f / 1024, 1.0f + 3.0f / 1024, 1001.5f,
+                          3.0f / 65536, 65600.0f};
+    struct assay_diff d;
+
+    (void)state;
+    assay_diff_tensor(&t, ref, got, &half, &d);
+    assert_int_equal(d.outside, 1);
+    assay_diff_tensor(&t, ref, got, &full, &d);
+    assert_int_equal(d.outside, 5);
+}
+
 static void zeros_have_cosine_one(void **state)
 {
     const int64_t dims[] = {2};
@@ -246,6 +265,7 @@ int main(void)
         cmocka_unit_test(tolerance_of_integers),
         cmocka_unit_test(extreme_integers),
         cmocka_unit_test(floats),
+        cmocka_unit_test(floats_of_binary16),
         cmocka_unit_test(zeros_have_cosine_one),
         cmocka_unit_test(scalars_have_one_element),
         cmocka_unit_test(merge_adds_up),
