@@ -203,7 +203,11 @@ static const char *key(struct assay_mlir_parser *p)
         s = assay_mlir_unescape(p, t, &n);
         if (!s)
             return NULL;
-        if (!n || memchr(s, '\0', n)) {
+        if (n && memchr(s, '\0', n)) {
+            assay_mlir_unsupported(p, t, "a byte 0 in a name");
+            return NULL;
+        }
+        if (!n) {
             assay_mlir_expected(p, "the name of an attribute");
             return NULL;
         }

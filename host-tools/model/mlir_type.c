@@ -223,7 +223,8 @@ static bool element_fits(const struct assay_mlir_type *of,
     case ASSAY_MLIR_COMPLEX:
     case ASSAY_MLIR_VECTOR:
         return of->kind == ASSAY_MLIR_TENSOR || of->kind == ASSAY_MLIR_MEMREF;
-    case ASSAY_MLIR_DIALECT: return of->kind != ASSAY_MLIR_COMPLEX;
+    case ASSAY_MLIR_DIALECT:
+        return of->kind == ASSAY_MLIR_TENSOR || of->kind == ASSAY_MLIR_MEMREF;
     case ASSAY_MLIR_MEMREF: return of->kind == ASSAY_MLIR_MEMREF;
     default: return false;
     }
@@ -269,8 +270,12 @@ static bool params(struct assay_mlir_parser *p, struct maker *m, unsigned most)
     size_t mark = p->n_stack;
 
     while (p->n_stack - mark < most && assay_mlir_take(p, ',')) {
-        const struct assay_mlir_attr *a = assay_mlir_attr(p);
+        const struct assay_mlir_attr *a;
 
+        /* Behind a tensor's ',' there may be nothing. */
+        if (m->t.kind == ASSAY_MLIR_TENSOR && p->at.tok.kind == '>')
+            break;
+        a = assay_mlir_attr(p);
         if (!a)
             return false;
         if (is_default(m, a))
