@@ -16,6 +16,12 @@ TOKEN = re.compile(r"""
   | (?P<word>[A-Za-z_][\w$.]*)
   | (?P<sign>->|::|.)
 """, re.X | re.S)
+# Dialects that mlir-opt itself knows: it reads their text.
+KNOWN = set("""acc affine amdgpu amx arith arm_neon arm_sme arm_sve async
+bufferization builtin cf complex dlti emitc func gpu index irdl linalg llvm math
+memref mesh ml_program mpi nvgpu nvvm omp pdl pdl_interp polynomial ptr quant
+rocdl scf shape sparse_tensor spirv tensor test tosa transform ub vector
+x86vector xegpu""".split())
 OPEN = {"<": ">", "(": ")", "[": "]", "{": "}"}
 
 
@@ -76,3 +82,9 @@ def dialect_spans(text):
     """Where a dialect's own text stands: [from, to)."""
     return [(at, at + len(t)) for kind, t, at in tokens(text)
             if kind in ("dialect", "alias")]
+
+
+def known(token):
+    """Whether mlir-opt knows whose text that is."""
+    m = re.match(r"[#!](\w+)", token)
+    return bool(m) and m[1] in KNOWN

@@ -142,7 +142,8 @@ class Mutant:
             s[at:])
 
     def in_dialect(self):
-        i = self.some(lambda t: t[0] == "dialect" and len(t[1]) > 3)
+        i = self.some(lambda t: t[0] == "dialect" and len(t[1]) > 3 and
+                      not lexer.known(t[1]))
         if i is None:
             return None
         s = self.toks[i][1]
