@@ -320,7 +320,7 @@ class Net:
                             map(int, row[3:])))
         left = int(r.integers(6, 12)) if a.dtype == "si8" else 0
         if probe and self.probes % 2:  # sums beyond 32 bits
-            left = 25 if a.dtype == "si8" else 17
+            left = 27 if a.dtype == "si8" else 19
         x_most = max(z.largest(x) for x, _ in pairs) << left
         e_most = max(z.largest(y) for _, y in pairs)
         e_shift = int(r.integers(0, 2))

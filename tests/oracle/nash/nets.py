@@ -258,13 +258,13 @@ def probe(net, numerics):
     kinds = ((a, b, "si8"), (c, d, "si16"), (a, b, "si16"), (c, d, "si8"),
              (c, d, "si16"), (a, b, "si16"))
     for mode in ("add", "sub", "mul"):
-        each(mode, 12, lambda name, k: net.binary(
+        each(mode, 18, lambda name, k: net.binary(
             name, *kinds[k % 6][:2], mode, kinds[k % 6][2], probe=True))
     each("pool", 6, lambda name, k: net.avg_pool(
         name, (a, c)[k % 2], 3, 2, (1, 1, 1, 1),
         dtype=("si8", "si16")[k // 2 % 2], probe=True))
     far = [-5, (1 << 31) - 9, 1 - (1 << 31), 77, 0, 1 << 30]
-    each("reduce", 6, lambda name, k: net.reduce(
+    each("reduce", 12, lambda name, k: net.reduce(
         name, (c, a)[k % 2], (1,), ("mean", "sum")[k % 2],
         dtype=("si16", "si8")[k // 2 % 2], probe=True))
     tail = net.conv("probe.tail_sumin", c, 6, 3, dtype="si32", e=d,
@@ -283,9 +283,10 @@ def probe(net, numerics):
     each("matmul", 6, lambda name, k: net.matmul(
         name, flat[k % 2 * 2], turned, ("si16", "si8")[k // 2 % 2],
         probe=True))
-    each("linear", 6, lambda name, k: net.linear(
-        name, (a, c, b, d, flat[0], flat[2])[k], 6, ("si8", "si16")[k // 2 % 2],
-        e=(b, d, a, c, flat[1], flat[3])[k], probe=True,
+    each("linear", 12, lambda name, k: net.linear(
+        name, (a, c, b, d, flat[0], flat[2])[k % 6], 6,
+        ("si8", "si16")[k // 2 % 2],
+        e=(b, d, a, c, flat[1], flat[3])[k % 6], probe=True,
         alter=rails(numerics, (8, 16)[k // 2 % 2]) if k % 2 else None))
     net.linear("probe.linear_tail", c, 6, "si32", e=d, bias=far)
     each("conv", 4, lambda name, k: net.conv(
