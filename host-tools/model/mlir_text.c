@@ -205,17 +205,70 @@ static bool resource(struct assay_buf *b, const struct assay_mlir_attr *a)
            assay_mlir_put(b, ">") && type_behind(b, a);
 }
 
+/* A number as MLIR reads it back: floats by their bits. */
+static bool number(struct assay_buf *b, const struct assay_mlir_type *t,
+                   const uint8_t *bytes, size_t n)
+{
+    int64_t v = 0;
+
+    if (t->kind == ASSAY_MLIR_FLOAT || n > 8) {
+        if (!assay_mlir_put(b, "0x"))
+            return false;
+        while (n-- > 0)
+            if (!hex_bytes(b, bytes + n, 1))
+                return false;
+        return true;
+    }
+    memcpy(&v, bytes, n);
+    if (t->sign != 'u' && n > 0 && n < 8 && bytes[n - 1] >> 7)
+        v -= INT64_C(1) << (8 * n);
+    return assay_mlir_printf(b, t->sign == 'u' ? "%llu" : "%lld", (long long)v);
+}
+
+/* Numbers in the nesting of the shape; *at counts bytes. */
+static bool number_list(struct assay_buf *b, const struct assay_mlir_attr *a,
+                        uint32_t axis, size_t size, size_t *at)
+{
+    const struct assay_mlir_type *e = a->type->element;
+    const uint8_t *data = (const uint8_t *)a->data + *at;
+
+    if (axis < a->type->rank) {
+        if (!assay_mlir_put(b, "["))
+            return false;
+        for (int64_t i = 0; i < a->type->dims[axis]; i++)
+            if ((i && !assay_mlir_put(b, ", ")) ||
+                !number_list(b, a, axis + 1, size, at))
+                return false;
+        return assay_mlir_put(b, "]");
+    }
+    *at += size;
+    if (e->kind != ASSAY_MLIR_COMPLEX)
+        return number(b, e, data, size);
+    return assay_mlir_put(b, "(") && number(b, e->element, data, size / 2) &&
+           assay_mlir_put(b, ", ") &&
+           number(b, e->element, data + size / 2, size / 2) &&
+           assay_mlir_put(b, ")");
+}
+
+/* Parts have no hex and no type of their own. */
 static bool sparse(struct assay_buf *b, const struct assay_mlir_attr *a)
 {
-    /* The parts' own types are not written: MLIR makes them. */
     for (uint32_t i = 0; i < 2; i++) {
-        size_t from = b->len, cut;
+        const struct assay_mlir_attr *x = a->items[i];
+        uint64_t count = 0;
+        uint32_t item = 0;
+        size_t at = 0;
 
-        if (!assay_mlir_attr_text(b, a->items[i]))
+        if (i && !assay_mlir_put(b, ", "))
             return false;
-        cut = strlen(a->items[i]->type->text) + 3;
-        b->len -= cut < b->len - from ? cut : 0;
-        if (!i && !assay_mlir_put(b, ", "))
+        if (x->n) {
+            if (!string_list(b, x, 0, &item))
+                return false;
+            continue;
+        }
+        if (!assay_mlir_count(x->type, &count))
+            return false;
+        if (!number_list(b, x, 0, count ? x->data_size / count : 0, &at))
             return false;
     }
     return true;
