@@ -137,8 +137,9 @@ static bool number(struct assay_mlir_parser *p, struct assay_mlir_elements *e)
 {
     bool negative = assay_mlir_take(p, '-');
     struct assay_mlir_token t = p->at.tok;
-    uint8_t bytes[512] = {0};
+    uint8_t bytes[512]; /* only integers take more than 16 of them */
 
+    memset(bytes, 0, 16);
     if (t.kind != ASSAY_TOK_INTEGER && t.kind != ASSAY_TOK_FLOAT) {
         if (negative ||
             (!assay_mlir_is(p, "true") && !assay_mlir_is(p, "false")))

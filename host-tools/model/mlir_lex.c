@@ -7,19 +7,38 @@
 
 #define TELL_EVERY ((ptrdiff_t)1 << 20)
 
-enum { ALPHA = 1, DIGIT = 2, HEX = 4, PUNCT = 8, UNDER = 16 };
+enum {
+    ALPHA = 1,
+    DIGIT = 2,
+    HEX = 4,
+    PUNCT = 8,
+    UNDER = 16,
+    SINGLE = 32,
+    PREFIX = 64
+};
+
+/* What each character below 128 is. */
+static const uint8_t class_table[128] = {
+    ['0'] = 6,  ['1'] = 6,  ['2'] = 6,  ['3'] = 6,  ['4'] = 6,  ['5'] = 6,
+    ['6'] = 6,  ['7'] = 6,  ['8'] = 6,  ['9'] = 6,  ['a'] = 5,  ['b'] = 5,
+    ['c'] = 5,  ['d'] = 5,  ['e'] = 5,  ['f'] = 5,  ['g'] = 1,  ['h'] = 1,
+    ['i'] = 1,  ['j'] = 1,  ['k'] = 1,  ['l'] = 1,  ['m'] = 1,  ['n'] = 1,
+    ['o'] = 1,  ['p'] = 1,  ['q'] = 1,  ['r'] = 1,  ['s'] = 1,  ['t'] = 1,
+    ['u'] = 1,  ['v'] = 1,  ['w'] = 1,  ['x'] = 1,  ['y'] = 1,  ['z'] = 1,
+    ['A'] = 5,  ['B'] = 5,  ['C'] = 5,  ['D'] = 5,  ['E'] = 5,  ['F'] = 5,
+    ['G'] = 1,  ['H'] = 1,  ['I'] = 1,  ['J'] = 1,  ['K'] = 1,  ['L'] = 1,
+    ['M'] = 1,  ['N'] = 1,  ['O'] = 1,  ['P'] = 1,  ['Q'] = 1,  ['R'] = 1,
+    ['S'] = 1,  ['T'] = 1,  ['U'] = 1,  ['V'] = 1,  ['W'] = 1,  ['X'] = 1,
+    ['Y'] = 1,  ['Z'] = 1,  ['_'] = 24, ['$'] = 8,  ['.'] = 8,  ['-'] = 40,
+    [':'] = 32, [','] = 32, ['('] = 32, [')'] = 32, ['{'] = 32, ['}'] = 32,
+    ['['] = 32, [']'] = 32, ['<'] = 32, ['>'] = 32, ['='] = 32, ['+'] = 32,
+    ['*'] = 32, ['?'] = 32, ['|'] = 32, ['/'] = 32, ['"'] = 64, ['@'] = 64,
+    ['#'] = 64, ['!'] = 64, ['^'] = 64, ['%'] = 64,
+};
 
 static unsigned class_of(char c)
 {
-    if (c >= '0' && c <= '9')
-        return DIGIT | HEX;
-    if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
-        return ALPHA | HEX;
-    if ((c >= 'g' && c <= 'z') || (c >= 'G' && c <= 'Z'))
-        return ALPHA;
-    if (c == '_')
-        return PUNCT | UNDER;
-    return c == '$' || c == '.' || c == '-' ? PUNCT : 0;
+    return (unsigned char)c < 128 ? class_table[(unsigned char)c] : 0;
 }
 
 static char look(const struct assay_mlir_parser *p, const char *s)
@@ -195,7 +214,7 @@ static const char *punctuation(struct assay_mlir_parser *p, const char *s,
         *kind = ASSAY_TOK_ARROW;
         return s + 2;
     }
-    if (strchr(":,(){}[]<>=+*?|-/", *s))
+    if (class_of(*s) & SINGLE)
         return s + 1;
     bad(p, s, "unexpected character");
     return NULL;
@@ -218,11 +237,13 @@ void assay_mlir_next(struct assay_mlir_parser *p)
     p->at.tok.kind = ASSAY_TOK_EOF;
     if (s == p->end)
         return;
-    if (*s == '#' && p->end - s >= 3 && s[1] == '-' && s[2] == '}') {
+    if (*s == ',') { /* most tokens of long lists */
+        kind = ',';
+        e = s + 1;
+    } else if (*s == '#' && p->end - s >= 3 && s[1] == '-' && s[2] == '}') {
         kind = ASSAY_TOK_META_END;
         e = s + 3;
-    } else if ((class_of(*s) & (ALPHA | DIGIT | UNDER)) ||
-               strchr("\"@#!^%", *s)) {
+    } else if (class_of(*s) & (ALPHA | DIGIT | UNDER | PREFIX)) {
         e = long_token(p, s, &kind);
     } else {
         e = punctuation(p, s, &kind);
