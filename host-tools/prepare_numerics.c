@@ -182,18 +182,33 @@ int assay_prepare_arith(struct assay_prepared *p, const struct assay_options *o,
 
 /* ---- what is proved ----------------------------------------------------- */
 
-bool assay_prepare_proved(const struct assay_prepared *p, uint32_t layer)
+static bool form_proved(const struct assay_prepared *p, uint32_t layer)
 {
     const struct assay_layer *l = &p->slice->layers[layer];
     enum assay_dtype dtype = p->slice->tensors[l->output].dtype;
-    const struct assay_numerics_rule *rule;
+    const struct assay_numerics_rule *rule =
+        assay_numerics_find(&p->rules.n, l->form);
 
-    if (l->form != NULL) {
-        rule = assay_numerics_find(&p->rules.n, l->form);
-        return rule != NULL && (rule->proved & 1u << dtype) != 0;
+    return rule != NULL && (rule->proved & 1u << dtype) != 0;
+}
+
+bool assay_prepare_proved(const struct assay_prepared *p, uint32_t layer)
+{
+    const struct assay_slice *s = p->slice;
+    const struct assay_layer *l = &s->layers[layer];
+
+    if (l->form != NULL)
+        return form_proved(p, layer);
+    /* A part of an operation is no better proved than the part that computes:
+     * what lies between them has no golden. */
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        if (s->layers[i].source_index == l->source_index &&
+            s->layers[i].form != NULL && !form_proved(p, i))
+            return false;
     }
     return l->real_op == ASSAY_REAL_NONE ||
-           assay_numerics_proved(p->numerics, l->real_op, dtype);
+           assay_numerics_proved(p->numerics, l->real_op,
+                                 s->tensors[l->output].dtype);
 }
 
 static bool has_form(const struct assay_slice *s, uint32_t i)
