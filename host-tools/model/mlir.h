@@ -115,7 +115,8 @@ struct assay_mlir_attr {
     /* DENSE, RESOURCE: little-endian elements (i1: one byte each, complex:
      * pairs), count 1 and splat set where one stands for all. Elements that
      * are neither numbers nor pairs of them are strings: items. RESOURCE: i is
-     * the alignment. INT of more than 64 bits: its bytes. */
+     * the alignment. INT and REAL of more than 64 bits: their
+     * bytes. */
     const void *data;
     size_t data_size;
     bool splat;

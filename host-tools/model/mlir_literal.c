@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as attributes. */
-#include <stdio.h>
 #include <string.h>
 
 #include "host-tools/model/mlir_parse.h"
@@ -98,10 +97,9 @@ static const struct assay_mlir_attr *integer(struct assay_mlir_parser *p,
 /* 0x7FC00000 as the bits of a float. */
 static bool real_bits(struct assay_mlir_parser *p,
                       const struct assay_mlir_token *t, bool negative,
-                      const struct assay_mlir_type *type, double *d)
+                      const struct assay_mlir_type *type, uint8_t bytes[16])
 {
     unsigned width = assay_mlir_float_width(type->text);
-    uint8_t bytes[16];
 
     if (t->n < 3 || t->s[1] != 'x')
         return assay_mlir_fail(p, t,
@@ -113,8 +111,25 @@ static bool real_bits(struct assay_mlir_parser *p,
     if (!assay_mlir_integer_bytes(t, false, width, 'u', bytes))
         return assay_mlir_fail(p, t, "%.*s has more bits than '%s'",
                                t->n < 60 ? (int)t->n : 60, t->s, type->text);
-    *d = assay_mlir_float_value(type->text, bytes);
     return true;
+}
+
+/* The literal as it stands, with its minus. */
+static bool spelled(struct assay_mlir_parser *p,
+                    const struct assay_mlir_token *t, bool negative,
+                    struct assay_mlir_attr *a)
+{
+    struct assay_buf b;
+
+    assay_buf_init(&b);
+    if (!assay_mlir_put(&b, negative ? "-" : "") ||
+        assay_buf_append(&b, t->s, t->n))
+        assay_mlir_no_memory(p);
+    else
+        a->text = assay_mlir_intern(p, (const char *)b.data, b.len);
+    a->text_size = b.len;
+    assay_buf_close(&b);
+    return !p->rc && a->text;
 }
 
 static const struct assay_mlir_attr *real(struct assay_mlir_parser *p,
@@ -124,7 +139,6 @@ static const struct assay_mlir_attr *real(struct assay_mlir_parser *p,
 {
     struct assay_mlir_attr *a;
     uint8_t bytes[16];
-    char text[64];
     double d;
 
     if (type->kind != ASSAY_MLIR_FLOAT) {
@@ -135,28 +149,28 @@ static const struct assay_mlir_attr *real(struct assay_mlir_parser *p,
         return NULL;
     }
     if (t->kind == ASSAY_TOK_INTEGER) {
-        if (!real_bits(p, t, negative, type, &d))
+        if (!real_bits(p, t, negative, type, bytes))
             return NULL;
     } else {
         if (!assay_mlir_double(p, t, &d))
             return NULL;
         assay_mlir_float_bytes(type->text, negative ? -d : d, bytes);
-        d = assay_mlir_float_value(type->text, bytes);
-    }
-    if (t->n >= sizeof(text) - 1) {
-        assay_mlir_unsupported(p, t, "a number of more than 60 characters");
-        return NULL;
     }
     a = assay_mlir_new_attr(p, ASSAY_MLIR_REAL);
     if (!a)
         return NULL;
-    snprintf(text, sizeof(text), "%s%.*s", negative ? "-" : "", (int)t->n,
-             t->s);
     a->type = type;
-    a->d = d;
-    a->text = assay_mlir_intern(p, text, strlen(text));
-    a->text_size = strlen(text);
-    return a->text ? a : NULL;
+    a->d = assay_mlir_float_value(type->text, bytes);
+    if (type->width > 64) {
+        /* More than a double holds. */
+        a->data_size = (type->width + 7) / 8;
+        a->data = assay_arena_copy(p->arena, bytes, a->data_size);
+        if (!a->data) {
+            assay_mlir_no_memory(p);
+            return NULL;
+        }
+    }
+    return spelled(p, t, negative, a) ? a : NULL;
 }
 
 const struct assay_mlir_attr *assay_mlir_attr_number(

@@ -199,7 +199,12 @@ void mlir_write_real(FILE *to, const struct assay_mlir_attr *a)
 
     /* A NaN's payload does not survive a double, and the smallest formats have
      * bits of their own for what is no number: only the text tells. */
-    if ((isnan(d) || (isinf(d) && t[0] != 'b' && strlen(t) > 3)) && a->text)
+    if (a->data_size) {
+        fputs("0x", to);
+        for (size_t i = a->data_size; i-- > 0;)
+            fprintf(to, "%02X", ((const uint8_t *)a->data)[i]);
+    } else if ((isnan(d) || (isinf(d) && t[0] != 'b' && strlen(t) > 3)) &&
+               a->text)
         fputs(a->text, to);
     else if (strcmp(t, "f64") == 0 && (memcpy(&bits, &d, 8), 1))
         fprintf(to, "0x%016" PRIX64, bits);

@@ -38,6 +38,9 @@ static void are_written_as_they_are(void **state)
         "\"a\\22\\5C\\0A\\00\\E9\"",
         "\"a\" : i32",
         "f32",
+        "0.33333333333333333333333333333333333333333333333333333333333333333333"
+        "333333333333333333333333333333 : f64",
+        "0x00000000000000000001 : f80",
         "[]",
         "[1 : i64, [true], \"x\"]",
         "{}",
@@ -218,8 +221,9 @@ static void numbers_out_of_place_are_refused(void **state)
                             "'true'");
     assay_mlir_attr_refused("array<i7: 1>", "7: 'i7' cannot be an element "
                                             "here");
-    assay_mlir_attr_refused("array<index>", "7: 'index' cannot be an element "
-                                            "here");
+    assay_mlir_attr_refused("array<index: 1>",
+                            "7: 'index' cannot be an element "
+                            "here");
     assay_mlir_attr_refused(
         "array<i8 1>",
         "10: expected ':' after the type of an array, found '1'");
