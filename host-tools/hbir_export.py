@@ -801,17 +801,10 @@ class Text:
     def name_all(self):
         f = self.function
         self.tensor_of, self.type_of = {}, {}
-        taken = {}
-        for k, (value, kind, name) in enumerate(f["args"]):
-            self.tensor_of[value] = name or "_input_%d" % k
-            self.type_of[value] = kind
-        result = {}
-        for k, value in enumerate(f["returned"]):
-            name = f["results"][k][1] if k < len(f["results"]) else ""
-            if name:
-                result.setdefault(value, name)
+        layers, tensors = {}, {}
 
-        def unique(name):
+        def unique(taken, name):
+            name = clean(name)
             if name not in taken:
                 taken[name] = 2
                 return name
@@ -821,19 +814,33 @@ class Text:
                 if text not in taken:
                     taken[text] = 2
                     return text
+        for k, (value, kind, name) in enumerate(f["args"]):
+            self.tensor_of[value] = unique(tensors, name or "_input_%d" % k)
+            self.type_of[value] = kind
+        # Results of the function have their names before any operation.
+        constant = {v for op in f["ops"] if op.constant for v, _ in op.results}
+        result, seen = {}, set()
+        for k, value in enumerate(f["returned"]):
+            name = f["results"][k][1] if k < len(f["results"]) else ""
+            if value in self.tensor_of or value in constant or value in seen:
+                continue
+            seen.add(value)
+            if name:
+                result[value] = unique(tensors, name)
         for op in f["ops"]:
             for value, kind in op.results:
                 self.type_of[value] = kind
             if op.constant or op.kind in RETURNS:
                 continue
-            name = attr_string(op.attrs, "hbir.name") or \
-                self.loc_name(op.loc) or "%s_%d" % (op.kind, op.position)
-            op.name = unique(clean(name))
+            op.name = unique(layers, attr_string(op.attrs, "hbir.name") or
+                             self.loc_name(op.loc) or
+                             "%s_%d" % (op.kind, op.position))
             for k, (value, _) in enumerate(op.results):
-                own = op.name if k == 0 else None
                 name = result.get(value)
                 if name is None:
-                    name = own or unique("%s:%d" % (op.name, k))
+                    name = op.name if k == 0 else \
+                        unique(layers, "%s:%d" % (op.name, k))
+                    name = unique(tensors, name)
                 op.tensors.append(name)
                 self.tensor_of[value] = name
         self.outputs = [self.tensor_of.get(v, "") for v in f["returned"]]
