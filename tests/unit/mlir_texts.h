@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MLIR texts for tests: what is taken, how it is written again, and the exact
- * sentence where it is refused. Include it behind cmocka.h. */
+ * sentence where it is refused. */
 #ifndef ASSAY_TESTS_UNIT_MLIR_TEXTS_H
 #define ASSAY_TESTS_UNIT_MLIR_TEXTS_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "host-tools/model/mlir_parse.h"
 
