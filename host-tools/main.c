@@ -13,6 +13,7 @@ static const struct {
     {ASSAY_CMD_IMPORT, assay_cmd_import},
     {ASSAY_CMD_SHOW, assay_cmd_show},
     {ASSAY_CMD_INFO, assay_cmd_info},
+    {ASSAY_CMD_FIT, assay_cmd_fit_arith},
 };
 
 static int flush(int code)

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fit-arith leaves: a numerics file, and separating inputs as npz. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host-tools/fit_case.h"
+#include "host-tools/model/numerics_file.h"
+
+static int no_memory(struct assay_err *err)
+{
+    return assay_fail(err, ASSAY_EMEMORY, "out of memory while saving");
+}
+
+/* Output dtypes of the pool's layers, as bits. */
+static uint32_t dtypes_of(const struct assay_fit_pool *p)
+{
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < p->n_layers; i++)
+        bits |= 1u << p->layers[i]->l->dtype;
+    return bits;
+}
+
+/* "goldens of digits, stress: 3 layers, 1234 elements" */
+static void golden_text(const struct assay_fit_pool *p, enum assay_dtype dtype,
+                        char *out, size_t cap)
+{
+    uint64_t elements = 0, layers = 0;
+    char names[200] = "";
+    const char *last = "";
+
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct assay_fit_found *f = p->layers[i];
+
+        if (f->l->dtype != dtype)
+            continue;
+        layers++;
+        elements += f->l->n;
+        if (strcmp(last, f->source) != 0 && strlen(names) < 120)
+            snprintf(names + strlen(names), sizeof(names) - strlen(names),
+                     "%s%.60s", names[0] != '\0' ? ", " : "", f->source);
+        last = f->source;
+    }
+    snprintf(out, cap, "fit-arith: goldens of %s: %llu layers, %llu elements",
+             names, (unsigned long long)layers, (unsigned long long)elements);
+}
+
+static json_t *rule_json(const struct assay_fit_pool *p)
+{
+    json_t *o = json_object(), *proved = json_object();
+    char rule[ASSAY_FIT_RULE_TEXT], text[400];
+    uint32_t bits = dtypes_of(p);
+
+    assay_fit_rule(p->form, &p->winner, rule);
+    json_object_set_new(o, "rule", json_string(rule));
+    for (unsigned d = 1; assay_fit_is_unique(p) && d < 32; d++) {
+        if (!(bits >> d & 1))
+            continue;
+        golden_text(p, (enum assay_dtype)d, text, sizeof(text));
+        json_object_set_new(proved, assay_dtype_name((enum assay_dtype)d),
+                            json_string(text));
+    }
+    if (assay_fit_is_unique(p))
+        snprintf(text, sizeof(text),
+                 "fit-arith: unique up to proven equivalence, %zu candidates",
+                 p->left);
+    else
+        snprintf(text, sizeof(text),
+                 "fit-arith: not proved: %zu candidates in %zu classes "
+                 "reproduce all goldens; this is the one nearest to the rule "
+                 "in use",
+                 p->left, p->classes);
+    json_object_set_new(o, "proved", proved);
+    json_object_set_new(o, "note", json_string(text));
+    return o;
+}
+
+/* The name of a built-in numerics that the slices begin from; NULL: none. */
+static const char *base_name(const struct assay_fit_session *f)
+{
+    for (size_t i = 0; i < f->n_found; i++) {
+        const char *name = f->found[i]->l->slice->numerics;
+
+        if (name != NULL && assay_numerics_text(name) != NULL)
+            return name;
+    }
+    return NULL;
+}
+
+/* "dir/fitted.json" to "fitted". */
+static json_t *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char name[128];
+    size_t n;
+
+    snprintf(name, sizeof(name), "%s", slash != NULL ? slash + 1 : path);
+    n = strlen(name);
+    if (n > 5 && strcmp(name + n - 5, ".json") == 0)
+        name[n - 5] = '\0';
+    return json_string(name);
+}
+
+static int write_json(const json_t *root, const char *path,
+                      struct assay_err *err)
+{
+    char temporary[4200];
+
+    snprintf(temporary, sizeof(temporary), "%.4096s.part%ld", path,
+             (long)getpid());
+    if (json_dump_file(root, temporary, JSON_INDENT(2)) != 0 ||
+        rename(temporary, path) != 0) {
+        int e = errno;
+
+        unlink(temporary);
+        return assay_fail(err, ASSAY_EIO, "%.300s: cannot write: %s", path,
+                          strerror(e));
+    }
+    return 0;
+}
+
+int assay_fit_save(const struct assay_fit_session *f, const char *path,
+                   struct assay_err *err)
+{
+    json_t *root = json_object(), *rules = json_object();
+    const char *base = base_name(f);
+    char none[400] = "";
+    int rc;
+
+    if (root == NULL || rules == NULL) {
+        json_decref(root);
+        json_decref(rules);
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < f->n_pools; i++) {
+        const struct assay_fit_pool *p = f->pools[i];
+
+        if (p->left > 0)
+            json_object_set_new(rules, p->form, rule_json(p));
+        else if (strlen(none) < 300)
+            snprintf(none + strlen(none), sizeof(none) - strlen(none),
+                     "; no rule of the space fits form %s", p->form);
+    }
+    json_object_set_new(root, "schema", json_string("assay-numerics/1"));
+    json_object_set_new(root, "name", name_of(path));
+    json_object_set_new(root, "note",
+                        json_sprintf("found by assay fit-arith%s", none));
+    if (base != NULL)
+        json_object_set_new(root, "base", json_string(base));
+    json_object_set_new(root, "rules", rules);
+    rc = write_json(root, path, err);
+    json_decref(root);
+    return rc;
+}
+
+/* ---- separating inputs ----------------------------------------------------- */
+
+void assay_fit_input_name(const struct assay_fit_found *f, char *out,
+                          size_t cap)
+{
+    size_t n;
+
+    snprintf(out, cap, "%.60s.%03u.%.100s.npz", f->source, f->l->layer,
+             assay_fit_layer_of(f->l)->name);
+    n = strlen(out);
+    for (size_t i = 0; i < n; i++) {
+        if (out[i] == '/' || out[i] == '\\' || (unsigned char)out[i] <= ' ')
+            out[i] = '_';
+    }
+    if (out[0] == '.')
+        out[0] = '_';
+}
+
+/* Arrays in the source's layout, as inputs of a case are. */
+static int add_input(struct assay_npz_writer *w, const struct assay_tensor *t,
+                     const void *data, struct assay_err *err)
+{
+    int64_t dims[ASSAY_MAX_RANK];
+    size_t n, bytes, unit = assay_dtype_bytes(t->dtype);
+    uint8_t *out;
+    int rc = assay_tensor_count(t, &n, &bytes, err);
+
+    if (rc < 0)
+        return rc;
+    assay_tensor_source_dims(t, dims);
+    out = assay_alloc(bytes + 1);
+    if (out == NULL)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i, to = 0, index[ASSAY_MAX_RANK];
+
+        for (uint32_t a = t->rank; a-- > 0;) {
+            index[t->perm[a]] = at % (size_t)t->dims[a];
+            at /= (size_t)t->dims[a];
+        }
+        for (uint32_t a = 0; a < t->rank; a++)
+            to = to * (size_t)dims[a] + index[a];
+        memcpy(out + to * unit, (const uint8_t *)data + i * unit, unit);
+    }
+    rc = assay_npz_add(w, t->name, t->dtype, t->rank, dims, out, err);
+    assay_free(out);
+    return rc;
+}
+
+static int save_one(const struct assay_fit_found *f, const char *path,
+                    struct assay_err *err)
+{
+    const struct assay_layer *y = assay_fit_layer_of(f->l);
+    struct assay_npz_writer *w = NULL;
+    int rc = assay_npz_create(&w, path, err);
+
+    for (uint32_t i = 0; i < y->n_inputs && i < 4 && rc == 0; i++) {
+        bool again = false;
+
+        for (uint32_t k = 0; k < i; k++)
+            again = again || y->inputs[k] == y->inputs[i];
+        if (f->input[i] != NULL && !again)
+            rc = add_input(w, &f->l->slice->tensors[y->inputs[i]], f->input[i],
+                           err);
+    }
+    if (rc == 0)
+        return assay_npz_finish(w, err);
+    assay_npz_abort(w);
+    return rc;
+}
+
+int assay_fit_save_inputs(const struct assay_fit_session *f, const char *dir,
+                          struct assay_err *err)
+{
+    char folder[4096], path[4400], name[256];
+    int rc = 0;
+
+    snprintf(folder, sizeof(folder), "%.4000s/separating", dir);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return assay_fail(err, ASSAY_EIO, "%.300s: cannot create: %s", folder,
+                          strerror(errno));
+    for (size_t i = 0; i < f->n_found && rc == 0; i++) {
+        if (f->found[i]->separated < 2)
+            continue;
+        assay_fit_input_name(f->found[i], name, sizeof(name));
+        snprintf(path, sizeof(path), "%s/%s", folder, name);
+        rc = save_one(f->found[i], path, err);
+    }
+    return rc;
+}
