@@ -193,15 +193,15 @@ static void broadcast(struct single *o, struct assay_program programs[2],
     static const int64_t zero = 0;
     struct assay_layer *l = &o->s->layers[0];
 
+    memset(programs, 0, 2 * sizeof(*programs));
+    l->n_in_programs = 2;
+    l->in_programs = programs;
     if (l->p.binary.combine == ASSAY_COMBINE_MUL)
         return;
-    memset(programs, 0, 2 * sizeof(*programs));
     *step = (struct assay_step){.kind = ASSAY_STEP_MUL, .n = 1, .a = &zero};
     programs[1 - which].n_steps = 1;
     programs[1 - which].steps[0] = *step;
     l->p.binary.combine = ASSAY_COMBINE_ADD;
-    l->n_in_programs = 2;
-    l->in_programs = programs;
 }
 
 static int sums_once(const struct assay_fit_layer *l, const void *const *inputs,
