@@ -265,22 +265,43 @@ int assay_fit_layer_sums(const struct assay_fit_layer *l,
     return 0;
 }
 
+/* A table stands in the slice as the rule in use has turned it; other rules
+ * want it as the file has it (lib/core/form_table.c). */
+static void given_table(const struct assay_layer *from, uint32_t *inputs)
+{
+    const struct assay_field *f = assay_field_find(from, ".table");
+
+    if (f && from->n_inputs == 2)
+        inputs[1] = (uint32_t)f->v[0];
+}
+
+static void forget_turned(struct assay_layer *l)
+{
+    while (l->n_fields > 0 && l->fields[l->n_fields - 1].name[0] == '.')
+        l->n_fields--;
+}
+
 int assay_fit_layer_run(const struct assay_fit_layer *l, const char *rule,
                         const void *const *inputs, void *out,
                         struct assay_err *err)
 {
     const struct assay_layer *from = assay_fit_layer_of(l);
+    uint32_t tensors[4];
     struct single o;
-    int rc = from->n_inputs > 4
-                 ? assay_fail(err, ASSAY_EUNSUPPORTED,
-                              "layer '%.200s': too many inputs", from->name)
-                 : single_open(&o, l, from->inputs, from->n_inputs, err);
+    int rc;
+
     if (from->n_inputs > 4)
-        return rc;
+        return assay_fail(err, ASSAY_EUNSUPPORTED,
+                          "layer '%.200s': too many inputs", from->name);
+    memcpy(tensors, from->inputs, from->n_inputs * sizeof(*tensors));
+    given_table(from, tensors);
+    rc = single_open(&o, l, tensors, from->n_inputs, err);
     for (uint32_t i = 0; !rc && i < from->n_inputs; i++)
         o.given[i] = inputs[i];
-    if (!rc)
+    if (!rc) {
+        forget_turned(&o.s->layers[0]);
         rc = assay_rule_apply(o.s, 0, rule, err);
+    }
     if (!rc)
         rc = single_run(&o, out, err);
     single_close(&o);
