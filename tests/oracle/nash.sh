@@ -75,6 +75,32 @@ everywhere() { # NET NUMERICS CASE
         --target "exec:$QEMU -cpu ${CPUS##* } $agent --stdio"
 }
 
+# fit WHAT CASE NUMERICS ARGS...: fit-arith under a numerics, judged.
+fit() {
+    local what=$1 case=$2 n=$3 line
+    shift 3
+    rm -f "$work/fit.json" "$work/found.json"
+    timeout 120 "$assay" fit-arith "$case" --numerics "$(option_of "$n")" \
+        --json "$work/fit.json" --save "$work/found.json" >"$work/fit.log" 2>&1
+    line=$("$python" "$here/nash/judge_fit.py" "$work/fit.json" "$@" 2>&1)
+    if [ $? = 0 ]; then
+        good "fit-arith, $what: $line"
+    else
+        bad "fit-arith, $what: $line"
+        tail -n 3 "$work/fit.log"
+    fi
+}
+
+# found NET NUMERICS: what fit-arith finds without being told reproduces it.
+found() {
+    local what="$1 in $2, fitted under nash" case=$work/$1-$2
+    local least=
+    [ "$1" != mobile ] || least="--min-coverage 99"
+    fit "$what" "$case" nash
+    run "$what, then run with what was found" "$case" "" --local $least \
+        --numerics "$work/found.json"
+}
+
 # The float network that the digits are quantized from.
 if [ ! -e "$models/digits_float.onnx" ]; then
     mkdir -p "$models"
@@ -138,4 +164,13 @@ for net in digits mobile; do
     run "$net in nash as standin-b" "$work/$net-nash" wrong \
         --local --numerics "$(option_of standin-b)"
 done
+UNIQUE="conv add sub mul avg_pool lut lut_segments rescale reduce matmul"
+for n in $all; do
+    fit "digits in $n" "$work/digits-$n" "$n" --told
+    fit "mobile in $n" "$work/mobile-$n" "$n" --told --unique $UNIQUE
+done
+found mobile standin-a
+found mobile standin-b
+found digits standin-a
+found digits standin-b
 finish
