@@ -184,14 +184,10 @@ void assay_run_head_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l)
 {
-    char text[TEXT], ref[256], hash[2 * 4 + 1 + 4], numerics[100];
+    char text[TEXT], ref[256], hash[2 * 4 + 1 + 4];
 
     assay_hex(r->s->model_sha256, 4, hash);
     strcat(hash, "…");
-    assay_message(numerics, sizeof(numerics),
-                  r->p.own_numerics ? ASSAY_MSG_HEAD_OWN_NUMERICS
-                                    : ASSAY_MSG_HEAD_NUMERICS,
-                  "numerics", r->p.numerics, NULL);
     assay_message(text, sizeof(text), ASSAY_MSG_HEAD_MODEL, "model",
                   r->s->model_name, "hash", hash, "board", r->info.board_id,
                   "features", r->info.features, "kernels",
@@ -200,9 +196,10 @@ void assay_run_head_lines(struct assay_run *r,
     assay_line_add(l, "", text);
     assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SAMPLES, "samples",
                   assay_num_u(r->n_samples).text, "time", r->started,
-                  "numerics", numerics, "reference",
+                  "numerics", r->p.numerics, "reference",
                   assay_run_reference(r, ref, sizeof(ref)), NULL);
     source_lines(r, text, sizeof(text), l);
+    assay_run_numerics_lines(r, l);
     if (r->n_host > 0 && r->n_golden > 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SOME_REFERENCE, "have",
                       assay_num_u(r->n_host).text, "samples",

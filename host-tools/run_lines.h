@@ -26,6 +26,11 @@ void assay_line_add(struct assay_lines *l, const char *prefix,
 void assay_run_head_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l);
+/* run_numerics.c: the arithmetic in use: lines of the head, and what the JSON
+ * report says of it. ASSAY_EMEMORY, or 0. */
+void assay_run_numerics_lines(const struct assay_run *r, struct assay_lines *l);
+int assay_run_numerics_rules(const struct assay_run *r,
+                             struct assay_report_head *head) ASSAY_MUST_CHECK;
 /* run_differ.c: differences that are no faults, as lines and as findings;
  * v has room for ASSAY_RUN_DIFFERENCES, the number is returned. */
 #define ASSAY_RUN_DIFFERENCES 64

@@ -354,7 +354,8 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     assay_run_difference_lines(r, &out->head_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
     fill_head(r, sum, argc, argv, out);
-    if (fill_findings(r, out) < 0)
+    if (assay_run_numerics_rules(r, &out->head) < 0 ||
+        fill_findings(r, out) < 0)
         code = assay_exit_combine(code, ASSAY_CLASS_AGENT);
     fill_foot(r, sum, received, out);
     if (r->o->output_dir != NULL) {

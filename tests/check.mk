@@ -11,7 +11,7 @@
 #? make check-e2e       tests/e2e on real programs
 #? make check-hostile   bad input to sanitized programs
 #? make check-fuzz      corpora and mutations replayed under ASan and UBSan
-#? make check-oracle    against onnxruntime's own tensors
+#? make check-oracle    against onnxruntime's own tensors, and mlir-opt
 #? make check-horizon   fixed-point models against exact integers
 #? make fuzz            libFuzzer programs (needs clang-14)
 
@@ -38,6 +38,7 @@ demo: deps-demo
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-demo.sh
 
 build-check: $(BUILD)/x86_64/tests/support/peer $(BUILD)/x86_64/vcheck \
+	$(BUILD)/x86_64/tests/support/mlir_print \
 	$(BUILD)/aarch64/vcheck x86_64 x86_64-san aarch64 fuzz-replay \
 	unit-x86_64 unit-x86_64-san unit-aarch64
 

@@ -183,6 +183,9 @@ static struct assay_fit_choice plain(const struct assay_fit_problem *p,
         c.v[ASSAY_FIT_MIDDLE] = 0;
     if (out)
         c.v[ASSAY_FIT_OUT] = 0;
+    /* What is below 0 becomes 0, whichever way it was rounded. */
+    if (p->relu && c.v[ASSAY_FIT_OUT] == 0 && all.post.lo < 0)
+        all.post.lo = all.post.hi > 0 ? 0 : all.post.lo;
     c.v[ASSAY_FIT_PRE] = of_one_sign(c.v[ASSAY_FIT_PRE], all.pre);
     c.v[ASSAY_FIT_POST] = of_one_sign(c.v[ASSAY_FIT_POST], all.post);
     if (no_shift(p->pre_shift, p->channels)) {

@@ -66,6 +66,28 @@ static json_t *texts(struct assay_report *r, const char *const *v, size_t n)
     return a;
 }
 
+static json_t *arithmetic(struct assay_report *r,
+                          const struct assay_report_head *h)
+{
+    json_t *o = json_object(), *a = json_array();
+
+    for (size_t i = 0; i < h->n_rules; i++) {
+        json_t *rule = json_object();
+
+        set(r, rule, "form", text(h->rules[i].form));
+        set(r, rule, "rule", text(h->rules[i].rule));
+        set(r, rule, "layers", integer(h->rules[i].layers));
+        set(r, rule, "proved", integer(h->rules[i].proved));
+        set(r, rule, "golden", text(h->rules[i].golden));
+        set(r, rule, "note", text(h->rules[i].note));
+        append(r, a, rule);
+    }
+    set(r, o, "name", text(h->numerics));
+    set(r, o, "source", text(h->numerics_source));
+    set(r, o, "rules", a);
+    return o;
+}
+
 static void put_head(struct assay_report *r, const struct assay_report_head *h)
 {
     json_t *o = json_object();
@@ -99,6 +121,7 @@ static void put_head(struct assay_report *r, const struct assay_report_head *h)
     set(r, o, "cpumask", integer(h->cpumask));
     set(r, o, "reference", text(h->reference));
     set(r, o, "numerics", text(h->numerics));
+    set(r, o, "arithmetic", arithmetic(r, h));
     set(r, o, "argv", texts(r, h->argv, h->argc));
     set(r, r->root, "run", o);
 }

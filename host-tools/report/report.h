@@ -18,13 +18,22 @@ struct assay_report_finding {
     const char *severity, *id, *file, *subject, *sentence, *expected, *found;
 };
 
+/* The rule that layers of a form were computed by; how many of them a golden
+ * proves. */
+struct assay_report_rule {
+    const char *form, *rule, *golden, *note;
+    uint32_t layers, proved;
+};
+
 /* What is known before the first row. */
 struct assay_report_head {
     const char *tool_version;
     const char *model, *model_sha256, *model_stage;
     const char *board, *soc, *features, *kernels, *agent;
     uint32_t protocol;
-    const char *reference, *numerics;
+    const char *reference, *numerics, *numerics_source;
+    const struct assay_report_rule *rules; /* of forms in the model */
+    size_t n_rules;
     const char *started; /* RFC 3339, UTC */
     uint64_t duration_ms;
     uint32_t samples, cpumask;

@@ -44,7 +44,7 @@ timeout 400 "$python" "$here/mlir/judge.py" "$print" --seed "$seed" \
 told "$work/judge.log" $? "mlir judge.py"
 
 # 10,000 inputs at least; each has 10 s, replay.c sees to it.
-if timeout 200 "$replay" --mutations 12 --seconds 150 --seed "$seed" \
+if timeout 200 "$replay" --mutations 60 --seconds 60 --seed "$seed" \
     "$work/corpus" >"$work/replay.log" 2>&1; then
     n=$(tail -n 1 "$work/replay.log" | grep -oE '[0-9]+ inputs' | grep -oE '[0-9]+')
     if [ "${n:-0}" -ge 10000 ]; then

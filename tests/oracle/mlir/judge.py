@@ -12,6 +12,7 @@ group, "ok ..." or "FAIL ...", and a line that begins with "mlir"."""
 import argparse
 import collections
 import os
+import random
 import re
 import subprocess
 import sys
@@ -28,6 +29,7 @@ VERIFIER = re.compile(
     r"^'[^']*' op |"
     r"operand #\d+ does not dominate this use|"
     r"redefinition of symbol named|"
+    r"type of return operand \d+ |"
     r"branching to block of a different region|"
     r"empty block: expect at least a terminator|"
     r"entry block of region may not have predecessors|"
@@ -144,6 +146,27 @@ class Judge:
         self.report(name, len(files), bad, ", of these " + str(
             sum(f[2] for f in files)) + " with all locations")
 
+    def sight(self, files, seed):
+        """The comparison itself: our prints with one number, type or string
+        changed, which it has to notice."""
+        rng = random.Random(seed)
+        changed, seen = [], 0
+        for (name, text, _), o in zip(files, print_all(
+                self.program, [f[1] for f in files])):
+            m = mutants.Mutant(o.out or "", rng)
+            spoiled = rng.choice([m.number, m.other_type, m.other_string])()
+            if spoiled:
+                changed.append((text, spoiled))
+        theirs = opt.run([c[0] for c in changed], opt.GENERIC)
+        back = opt.run([c[1] for c in changed], opt.GENERIC)
+        for a, b in zip(theirs, back):
+            seen += not b.accepted or b.out != a.out
+        # A number may be one of a location, which is not printed here.
+        bad = seen < len(changed) * 8 // 10 or len(changed) < len(files) // 2
+        print(f"{'FAIL' if bad else 'ok  '} mlir judge: sees {seen} of "
+              f"{len(changed)} changes of our prints")
+        self.failed += bad
+
     def mutations(self, bases, n, seed):
         bad, counts, kinds = [], collections.Counter(), set()
         made = []
@@ -240,6 +263,7 @@ def main():
     if taken < filled * 9 // 10:
         print("FAIL mlir templates: too few are legal")
         judge.failed += 1
+    judge.sight([f for f in generic + module if not f[2]], o.seed)
     small = [f for f in generic + module + own if len(f[1]) < 4000]
     judge.mutations(small, o.mutants, o.seed)
     if o.corpus:

@@ -161,9 +161,13 @@ class Mutant:
             ["x", "?", "*", "-", "0", "0x", "[4]x", "", " ", "<", "1", "X",
              "9999999999999999999x", ">"]) + s[at + self.rng.randrange(2):])
 
+    def other_string(self):
+        i = self.some(lambda t: t[0] == "string" and t[1] != '""')
+        return i and self.put(i, self.toks[i][1][:-1] + '#"')
+
 
 KINDS = [k for k in vars(Mutant)
-         if k[0] != "_" and k not in ("join", "some", "put")]
+         if k[0] != "_" and k not in ("join", "some", "put", "other_string")]
 # Kinds that need a luckier file, oftener.
 WEIGHTS = [2 if k in ("delete", "number", "name", "count", "other_type") else 1
            for k in KINDS]

@@ -283,11 +283,13 @@ def probe(net, numerics):
     each("matmul", 6, lambda name, k: net.matmul(
         name, flat[k % 2 * 2], turned, ("si16", "si8")[k // 2 % 2],
         probe=True))
-    each("linear", 12, lambda name, k: net.linear(
-        name, (a, c, b, d, flat[0], flat[2])[k % 6], 6,
-        ("si8", "si16")[k // 2 % 2],
-        e=(b, d, a, c, flat[1], flat[3])[k % 6], probe=True,
-        alter=rails(numerics, (8, 16)[k // 2 % 2]) if k % 2 else None))
+    firsts, seconds = (a, c, b, d), (b, d, a, c)
+    each("linear", 16, lambda name, k: net.linear(
+        name, firsts[k % 4], 6, ("si8", "si16")[k // 2 % 2],
+        e=seconds[k % 4], probe=True,
+        alter=rails(numerics, (8, 16)[k // 2 % 2]) if k % 4 == 1 else None))
+    each("rows", 2, lambda name, k: net.linear(
+        name, flat[k * 2], 6, "si16", e=flat[k * 2 + 1], probe=True))
     net.linear("probe.linear_tail", c, 6, "si32", e=d, bias=far)
     each("conv", 4, lambda name, k: net.conv(
         name, (c, a)[k % 2], 6, 3, dtype=("si16", "si8")[k // 2],
