@@ -184,7 +184,7 @@ spec.loader.exec_module(x)
 t = "tensor<1x4xsi8>"
 locs = ['loc("a")', 'loc("a"("f.py":1:2))', 'loc("f.py":3:4)', 'loc(unknown)',
         'loc(fused["f.py":1:2, "b"])', 'loc(fused<"graph">["c", "d"])',
-        'loc(callsite("e" at "g"))', 'loc(#loc3)', 'loc(fused[#loc1, #loc3])',
+        'loc(callsite("e" at "g"))', 'loc(#loc3)', 'loc(fused[#loc1, #loc2])',
         'loc("x\\22y\\5C\\E4\\B8\\AD")', '', 'loc("in")', 'loc("out")',
         'loc("a#2")', 'loc("a")', 'loc(callsite("h" at #loc1))',
         'loc("n"("o"("f.py":1:2)))', 'loc(fused<#x.y<"z">>["p"])']

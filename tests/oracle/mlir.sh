@@ -58,6 +58,6 @@ else
 fi
 
 timeout 200 "$python" "$here/mlir/big.py" "$BUILD/x86_64/assay" \
-    --megabytes 10 --work "$work" >"$work/big.log" 2>&1
+    --megabytes 100 --work "$work" >"$work/big.log" 2>&1
 told "$work/big.log" $? "mlir big.py"
 finish
