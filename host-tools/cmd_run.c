@@ -50,6 +50,7 @@ static void release(struct assay_run *r)
     assay_free(r->values);
     assay_free(r->producer);
     assay_free(r->culprits);
+    assay_run_fit_close(r);
     assay_prepare_close(&r->p);
 }
 
@@ -159,6 +160,7 @@ static int finish(struct assay_run *r, int argc, char **argv)
 
     r->duration_ms = assay_monotonic_ms() - r->started_ms;
     assay_run_summarize(r, &sum);
+    assay_run_fit(r, &sum);
     if (r->error.code != 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_BOARD_LOST, "why",
                       r->error.text, "have", assay_num_u(sum.compared).text,

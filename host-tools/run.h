@@ -110,7 +110,8 @@ struct assay_run {
     bool is_running;
     struct assay_err error; /* of the backend; code 0: none */
     uint64_t started_ms, duration_ms;
-    char started[32]; /* RFC 3339 */
+    char started[32];              /* RFC 3339 */
+    struct assay_fit_session *fit; /* what would fit, or NULL */
 };
 
 /* select.c: fills run and selected of every layer. */
@@ -210,6 +211,11 @@ struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer);
 /* Do some goldens have the layer's output, and others not? */
 bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer);
 void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out);
+
+/* run_fit.c: what fit-arith finds where the arithmetic is an inference and does
+ * not fit; fills r->fit. */
+void assay_run_fit(struct assay_run *r, const struct assay_run_summary *sum);
+void assay_run_fit_close(struct assay_run *r); /* idempotent */
 
 /* run_report.c: all reports; the exit code, also when writing fails. */
 int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,

@@ -411,4 +411,5 @@ void assay_run_culprit_lines(const struct assay_run *r,
     else
         side_lines(r, sum->first_culprit, sum->first_column, l);
     also_line(r, sum, l);
+    assay_run_fit_lines(r, l);
 }

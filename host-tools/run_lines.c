@@ -148,38 +148,6 @@ static void finding_lines(const struct assay_run *r, char *text, size_t cap,
                                      assay_num_u(n - MAX_FINDINGS).text, NULL));
 }
 
-static bool any_half(const struct assay_run *r)
-{
-    for (uint32_t i = 0; i < r->s->n_layers; i++)
-        if (r->s->layers[i].half)
-            return true;
-    return false;
-}
-
-/* As far as they hold for all layers. */
-static void tolerance_lines(const struct assay_run *r, char *text, size_t cap,
-                            struct assay_lines *l)
-{
-    const struct assay_options *o = r->o;
-
-    assay_message(
-        text, cap, ASSAY_MSG_HEAD_TOLERANCE, "rtol",
-        assay_num_g(3, assay_threshold_of(&o->rtol, "", ASSAY_RTOL)).text,
-        "atol",
-        assay_num_g(3, assay_threshold_of(&o->atol, "", ASSAY_ATOL)).text,
-        NULL);
-    assay_line_add(l, "", text);
-    if (!any_half(r))
-        return;
-    assay_message(
-        text, cap, ASSAY_MSG_HEAD_TOLERANCE_HALF, "rtol",
-        assay_num_g(3, assay_threshold_of(&o->rtol, "", ASSAY_RTOL_HALF)).text,
-        "atol",
-        assay_num_g(3, assay_threshold_of(&o->atol, "", ASSAY_ATOL_HALF)).text,
-        NULL);
-    assay_line_add(l, "", text);
-}
-
 void assay_run_head_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l)
@@ -219,7 +187,7 @@ void assay_run_head_lines(struct assay_run *r,
     }
     finding_lines(r, text, sizeof(text), l);
     if (sum->has_float)
-        tolerance_lines(r, text, sizeof(text), l);
+        assay_run_tolerance_lines(r, l);
 }
 
 static const char *some_samples(const struct assay_run *r, unsigned side,

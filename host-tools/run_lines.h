@@ -31,6 +31,9 @@ void assay_run_head_lines(struct assay_run *r,
 void assay_run_numerics_lines(const struct assay_run *r, struct assay_lines *l);
 int assay_run_numerics_rules(const struct assay_run *r,
                              struct assay_report_head *head) ASSAY_MUST_CHECK;
+/* As far as they hold for all layers. */
+void assay_run_tolerance_lines(const struct assay_run *r,
+                               struct assay_lines *l);
 /* run_differ.c: differences that are no faults, as lines and as findings;
  * v has room for ASSAY_RUN_DIFFERENCES, the number is returned. */
 #define ASSAY_RUN_DIFFERENCES 64
@@ -45,6 +48,10 @@ void assay_run_tail_lines(struct assay_run *r,
 void assay_run_culprit_lines(const struct assay_run *r,
                              const struct assay_run_summary *sum,
                              struct assay_lines *l);
+/* run_fit.c: what would fit; lines, and for JSON (in the run's arena). */
+void assay_run_fit_lines(const struct assay_run *r, struct assay_lines *l);
+size_t assay_run_fits(const struct assay_run *r,
+                      const struct assay_report_fit **out);
 /* The sentence of the whole run and the id of its message. */
 const char *assay_run_sentence(const struct assay_run *r,
                                const struct assay_run_summary *sum, char *out,

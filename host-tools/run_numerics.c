@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arithmetic in use, as reports print it. */
+/* The arithmetic in use and its tolerances, as reports print them. */
 #include <stdio.h>
 
 #include "host-tools/messages.h"
@@ -64,4 +64,36 @@ int assay_run_numerics_rules(const struct assay_run *r,
                                            rule->note, layers,     proved};
     }
     return 0;
+}
+
+static bool any_half(const struct assay_run *r)
+{
+    for (uint32_t i = 0; i < r->s->n_layers; i++)
+        if (r->s->layers[i].half)
+            return true;
+    return false;
+}
+
+/* As far as they hold for all layers. */
+void assay_run_tolerance_lines(const struct assay_run *r, struct assay_lines *l)
+{
+    const struct assay_options *o = r->o;
+    char text[200];
+
+    assay_message(
+        text, sizeof(text), ASSAY_MSG_HEAD_TOLERANCE, "rtol",
+        assay_num_g(3, assay_threshold_of(&o->rtol, "", ASSAY_RTOL)).text,
+        "atol",
+        assay_num_g(3, assay_threshold_of(&o->atol, "", ASSAY_ATOL)).text,
+        NULL);
+    assay_line_add(l, "", text);
+    if (!any_half(r))
+        return;
+    assay_message(
+        text, sizeof(text), ASSAY_MSG_HEAD_TOLERANCE_HALF, "rtol",
+        assay_num_g(3, assay_threshold_of(&o->rtol, "", ASSAY_RTOL_HALF)).text,
+        "atol",
+        assay_num_g(3, assay_threshold_of(&o->atol, "", ASSAY_ATOL_HALF)).text,
+        NULL);
+    assay_line_add(l, "", text);
 }

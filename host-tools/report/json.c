@@ -421,6 +421,27 @@ static void put_column_counts(struct assay_report *r,
     set(r, r->root, "column_counts", all);
 }
 
+static json_t *fits(struct assay_report *r, const struct assay_report_foot *f)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < f->n_fits; i++) {
+        const struct assay_report_fit *v = &f->fits[i];
+        json_t *o = json_object();
+
+        set(r, o, "form", text(v->form));
+        set(r, o, "rule", v->rule[0] != '\0' ? text(v->rule) : json_null());
+        set(r, o, "unique", json_boolean(v->unique));
+        set(r, o, "in_use", json_boolean(v->in_use));
+        set(r, o, "layers", integer(v->layers));
+        set(r, o, "elements", integer(v->elements));
+        set(r, o, "candidates", integer(v->candidates));
+        set(r, o, "space", integer(v->space));
+        append(r, a, o);
+    }
+    return a;
+}
+
 static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
 {
     json_t *o = json_object();
@@ -439,6 +460,7 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
     if (json_object_set(r->root, "layers", r->layers) != 0)
         r->failed = true;
     set(r, r->root, "hypotheses", json_array());
+    set(r, r->root, "fits", fits(r, f));
     put_culprits(r, f);
     set(r, r->root, "verdict",
         f->has_verdict ? text(assay_verdict_name(f->verdict)) : json_null());

@@ -55,6 +55,14 @@ struct assay_report_culprit {
     enum assay_verdict verdict;
 };
 
+/* What fit-arith found for a form; rule "": nothing in its space. */
+struct assay_report_fit {
+    const char *form, *rule;
+    bool unique, in_use; /* the rule in use is left */
+    size_t layers, candidates, space;
+    uint64_t elements;
+};
+
 /* What is known behind the last row. */
 struct assay_report_foot {
     uint32_t expected, received, compared, skipped;
@@ -66,6 +74,8 @@ struct assay_report_foot {
     const char *verdict_id, *sentence; /* "" none */
     const struct assay_report_culprit *culprits;
     size_t n_culprits;
+    const struct assay_report_fit *fits;
+    size_t n_fits;
     const char *const *not_examined;
     size_t n_not_examined;
     const char *const *artifacts;

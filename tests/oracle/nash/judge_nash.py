@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judge one JSON report of a stand-in case.
 
-    judge_nash.py REPORT CASE EXIT [--wrong NUMERICS [--fit FILE]]
+    judge_nash.py REPORT CASE EXIT [--wrong]
 
 Every golden tensor has its layer; integers are exact, floats exact or within,
 and skipped is what case.json names, with a reason. With --wrong the case was
-run under other numerics than it was made with: exit 5, verdict unproven, and
-no layer is called exact that is not.
+run under other numerics than it was made with: exit 5, verdict unproven, no
+layer is called exact that is not, and for each form that does not fit the
+report has a rule that does.
 """
 import argparse
 import json
@@ -94,8 +95,13 @@ def wrong(report, case, code):
            if status(l) == "exact" and l.get("mismatch")]
     if odd:
         raise Fault("exact, but not equal: %s" % odd[:5])
-    return "unproven, %d culprits, first '%s'" % (len(culprits),
-                                                  culprits[0]["name"])
+    fits = report["fits"]
+    lost = [f["form"] for f in fits if not f["rule"] or f["in_use"]]
+    if not fits or lost:
+        raise Fault("what would fit is not told of %s" % (lost or "anything"))
+    return "unproven, %d culprits, first '%s'; fits told: %d, alone %d" % (
+        len(culprits), culprits[0]["name"], len(fits),
+        sum(f["unique"] for f in fits))
 
 
 def main():
