@@ -101,10 +101,12 @@ check-kernels: $(BUILD)/x86_64/kcheck $(BUILD)/aarch64/kcheck
 		max '$(QEMU) -cpu max $(BUILD)/aarch64/kcheck'
 check-vectors: $(BUILD)/x86_64/vcheck $(BUILD)/aarch64/vcheck
 	@BUILD=$(BUILD) QEMU=$(QEMU) PYTHON=$(PYTHON) tests/run-vectors.sh
-check-oracle: x86_64 aarch64
+check-oracle: x86_64 aarch64 $(BUILD)/x86_64/tests/support/mlir_print \
+		$(BUILD)/x86_64-san/tests/fuzz/replay_mlir
 	@export BUILD=$(BUILD) QEMU=$(QEMU); tests/run-sum.sh \
 		onnxruntime tests/oracle/run.sh \
-		stand-in tests/oracle/nash.sh
+		stand-in tests/oracle/nash.sh \
+		mlir tests/oracle/mlir.sh
 check-horizon: x86_64 aarch64
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/horizon.sh
 
