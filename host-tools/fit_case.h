@@ -38,7 +38,7 @@ int assay_fit_session_read(struct assay_fit_session *f,
 /* Searches what waits, then pools the forms. */
 int assay_fit_session_search(struct assay_fit_session *f, struct assay_err *err)
     ASSAY_MUST_CHECK;
-/* Searches inputs that separate the rest; fills found->input. */
+/* Searches inputs that separate the rest; fills found->inputs. */
 int assay_fit_session_separate(struct assay_fit_session *f,
                                struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_fit_session_close(struct assay_fit_session *f);
@@ -54,8 +54,8 @@ int assay_fit_save(const struct assay_fit_session *f, const char *path,
                    struct assay_err *err) ASSAY_MUST_CHECK;
 int assay_fit_save_inputs(const struct assay_fit_session *f, const char *dir,
                           struct assay_err *err) ASSAY_MUST_CHECK;
-/* Name of the file of a layer's input below separating/. */
-void assay_fit_input_name(const struct assay_fit_found *f, char *out,
+/* Name of the file of a layer's k-th input below separating/. */
+void assay_fit_input_name(const struct assay_fit_found *f, size_t k, char *out,
                           size_t cap);
 
 /* fit_report.c */

@@ -10,7 +10,7 @@
 #include "host-tools/messages.h"
 
 #define SHOWN 4   /* other candidates of a layer, in the text */
-#define LISTED 16 /* and in JSON */
+#define LISTED 64 /* and in JSON */
 
 /* Candidates that are told of, with the elements of the pool against them. */
 struct listed {
@@ -34,8 +34,14 @@ static size_t others_of(const struct assay_fit_found *f,
            kept = 0;
 
     for (size_t i = 0; i < n && kept < cap; i++) {
-        if (f->state[assay_fit_index(space, &all[i])] != mine)
-            out[kept++] = all[i];
+        if (f->state[assay_fit_index(space, &all[i])] == mine)
+            continue;
+        /* What the layer lacks is as in the winner. */
+        for (unsigned d = 0; p->left > 0 && d < ASSAY_FIT_DIMS; d++) {
+            if (space->radix[d] == 1)
+                all[i].v[d] = p->winner.v[d];
+        }
+        out[kept++] = all[i];
     }
     return kept;
 }
@@ -106,6 +112,9 @@ static void text_layer(const struct assay_fit_found *f, const struct listed *l)
     struct assay_fit_choice other[SHOWN];
     size_t n = others_of(f, p, other, SHOWN);
     char input[256] = "", text[400];
+    struct assay_num k[3] = {assay_num_u(f->n_inputs),
+                             assay_num_u(f->separated),
+                             assay_num_u(f->classes)};
 
     say(f->classes > 1 ? ASSAY_MSG_FIT_LAYER : ASSAY_MSG_FIT_LAYER_ONE,
         (const char *[12]){"name", assay_fit_layer_of(f->l)->name, "case",
@@ -121,11 +130,10 @@ static void text_layer(const struct assay_fit_found *f, const struct listed *l)
                                assay_num_u(against).text});
     }
     if (f->separated > 1) {
-        assay_fit_input_name(f, input, sizeof(input));
-        say(ASSAY_MSG_FIT_INPUT,
-            (const char *[12]){"file", input, "count",
-                               assay_num_u(f->separated).text, "classes",
-                               assay_num_u(f->classes).text});
+        assay_fit_input_name(f, 0, input, sizeof(input));
+        say(f->n_inputs > 1 ? ASSAY_MSG_FIT_INPUTS : ASSAY_MSG_FIT_INPUT,
+            (const char *[12]){"file", input, "inputs", k[0].text, "count",
+                               k[1].text, "classes", k[2].text});
     } else if (f->classes > 1) {
         say(f->separated == 1 ? ASSAY_MSG_FIT_NO_INPUT
                               : ASSAY_MSG_FIT_INPUT_LIMIT,
@@ -211,13 +219,22 @@ static json_t *rule_of(const char *form, const struct assay_fit_choice *c)
     return json_string(rule);
 }
 
+/* Classes of different groups are told apart by the layer's inputs. */
+static json_int_t group_of(const struct assay_fit_found *f,
+                           const struct assay_fit_choice *c)
+{
+    uint32_t class = f->state[assay_fit_index(&f->l->problem.space, c)];
+
+    return f->group != NULL && class > 0 ? f->group[class - 1] : 0;
+}
+
 static json_t *json_layer(const struct assay_fit_found *f,
                           const struct listed *l)
 {
     const struct assay_fit_pool *p = l->p;
     struct assay_fit_choice other[LISTED];
     size_t n = others_of(f, p, other, LISTED);
-    json_t *o = json_object(), *others = json_array();
+    json_t *o = json_object(), *others = json_array(), *inputs = json_array();
     char file[256];
 
     json_object_set_new(o, "layer", string(assay_fit_layer_of(f->l)->name));
@@ -231,10 +248,11 @@ static json_t *json_layer(const struct assay_fit_found *f,
             p->has_base &&
             f->state[assay_fit_index(&f->l->problem.space, &p->base)] != 0));
     json_object_set_new(o, "separated", json_integer((json_int_t)f->separated));
-    if (f->separated > 1) {
-        assay_fit_input_name(f, file, sizeof(file));
-        json_object_set_new(o, "input", string(file));
+    for (size_t k = 0; k < f->n_inputs; k++) {
+        assay_fit_input_name(f, k, file, sizeof(file));
+        json_array_append_new(inputs, string(file));
     }
+    json_object_set_new(o, "inputs", inputs);
     for (size_t i = 0; i < n; i++) {
         json_t *k = json_object();
 
@@ -242,6 +260,11 @@ static json_t *json_layer(const struct assay_fit_found *f,
         json_object_set_new(
             k, "pool_differs",
             json_integer((json_int_t)l->differ[index_in_pool(f, p, other[i])]));
+        json_object_set_new(
+            k, "told",
+            json_boolean(p->left > 0 &&
+                         assay_fit_told(f, &other[i], &p->winner)));
+        json_object_set_new(k, "group", json_integer(group_of(f, &other[i])));
         json_array_append_new(others, k);
     }
     json_object_set_new(o, "others", others);

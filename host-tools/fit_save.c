@@ -159,13 +159,13 @@ int assay_fit_save(const struct assay_fit_session *f, const char *path,
 
 /* ---- separating inputs ----------------------------------------------------- */
 
-void assay_fit_input_name(const struct assay_fit_found *f, char *out,
+void assay_fit_input_name(const struct assay_fit_found *f, size_t k, char *out,
                           size_t cap)
 {
     size_t n;
 
-    snprintf(out, cap, "%.60s.%03u.%.100s.npz", f->source, f->l->layer,
-             assay_fit_layer_of(f->l)->name);
+    snprintf(out, cap, "%.60s.%03u.%.100s.%zu.npz", f->source, f->l->layer,
+             assay_fit_layer_of(f->l)->name, k);
     n = strlen(out);
     for (size_t i = 0; i < n; i++) {
         if (out[i] == '/' || out[i] == '\\' || (unsigned char)out[i] <= ' ')
@@ -206,8 +206,8 @@ static int add_input(struct assay_npz_writer *w, const struct assay_tensor *t,
     return rc;
 }
 
-static int save_one(const struct assay_fit_found *f, const char *path,
-                    struct assay_err *err)
+static int save_one(const struct assay_fit_found *f, void *const *input,
+                    const char *path, struct assay_err *err)
 {
     const struct assay_layer *y = assay_fit_layer_of(f->l);
     struct assay_npz_writer *w = NULL;
@@ -218,8 +218,8 @@ static int save_one(const struct assay_fit_found *f, const char *path,
 
         for (uint32_t k = 0; k < i; k++)
             again = again || y->inputs[k] == y->inputs[i];
-        if (f->input[i] != NULL && !again)
-            rc = add_input(w, &f->l->slice->tensors[y->inputs[i]], f->input[i],
+        if (input[i] != NULL && !again)
+            rc = add_input(w, &f->l->slice->tensors[y->inputs[i]], input[i],
                            err);
     }
     if (rc == 0)
@@ -238,12 +238,14 @@ int assay_fit_save_inputs(const struct assay_fit_session *f, const char *dir,
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return assay_fail(err, ASSAY_EIO, "%.300s: cannot create: %s", folder,
                           strerror(errno));
-    for (size_t i = 0; i < f->n_found && rc == 0; i++) {
-        if (f->found[i]->separated < 2)
-            continue;
-        assay_fit_input_name(f->found[i], name, sizeof(name));
-        snprintf(path, sizeof(path), "%s/%s", folder, name);
-        rc = save_one(f->found[i], path, err);
+    for (size_t i = 0; i < f->n_found; i++) {
+        const struct assay_fit_found *l = f->found[i];
+
+        for (size_t k = 0; k < l->n_inputs && rc == 0; k++) {
+            assay_fit_input_name(l, k, name, sizeof(name));
+            snprintf(path, sizeof(path), "%s/%s", folder, name);
+            rc = save_one(l, l->inputs[k], path, err);
+        }
     }
     return rc;
 }

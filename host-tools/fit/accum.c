@@ -281,9 +281,10 @@ static void forget_turned(struct assay_layer *l)
         l->n_fields--;
 }
 
-int assay_fit_layer_run(const struct assay_fit_layer *l, const char *rule,
-                        const void *const *inputs, void *out,
-                        struct assay_err *err)
+/* The layer under a rule; tensors 0 and the output in another shape, if any. */
+static int run_rule(const struct assay_fit_layer *l, const char *rule,
+                    const void *const *inputs, const int64_t *shape, void *out,
+                    struct assay_err *err)
 {
     const struct assay_layer *from = assay_fit_layer_of(l);
     uint32_t tensors[4];
@@ -298,6 +299,9 @@ int assay_fit_layer_run(const struct assay_fit_layer *l, const char *rule,
     rc = single_open(&o, l, tensors, from->n_inputs, err);
     for (uint32_t i = 0; !rc && i < from->n_inputs; i++)
         o.given[i] = inputs[i];
+    for (uint32_t a = 0; !rc && shape && a < o.s->tensors[0].rank; a++)
+        o.s->tensors[0].dims[a] = o.s->tensors[o.s->layers[0].output].dims[a] =
+            shape[a];
     if (!rc) {
         forget_turned(&o.s->layers[0]);
         rc = assay_rule_apply(o.s, 0, rule, err);
@@ -306,6 +310,35 @@ int assay_fit_layer_run(const struct assay_fit_layer *l, const char *rule,
         rc = single_run(&o, out, err);
     single_close(&o);
     return rc;
+}
+
+int assay_fit_layer_run(const struct assay_fit_layer *l, const char *rule,
+                        const void *const *inputs, void *out,
+                        struct assay_err *err)
+{
+    return run_rule(l, rule, inputs, NULL, out, err);
+}
+
+int assay_fit_layer_values(const struct assay_fit_layer *l, const char *rule,
+                           const void *x, int64_t rows, int64_t channels,
+                           void *out, struct assay_err *err)
+{
+    const struct assay_layer *y = assay_fit_layer_of(l);
+    uint32_t rank = l->slice->tensors[y->inputs[0]].rank;
+    const void *inputs[4] = {x};
+    int64_t shape[ASSAY_MAX_RANK];
+
+    for (uint32_t i = 1; i < y->n_inputs && i < 4; i++)
+        inputs[i] = l->slice->tensors[y->inputs[i]].data;
+    for (uint32_t a = 0; a < rank; a++)
+        shape[a] = 1;
+    if (channels == 1) {
+        shape[rank - 1] = rows;
+    } else {
+        shape[rank - 1] = channels;
+        shape[rank - 2] = rows;
+    }
+    return run_rule(l, rule, inputs, shape, out, err);
 }
 
 /* ---- layers ---------------------------------------------------------------- */

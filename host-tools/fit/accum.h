@@ -50,6 +50,12 @@ int assay_fit_layer_run(const struct assay_fit_layer *l, const char *rule,
                         const void *const *inputs, void *out,
                         struct assay_err *err) ASSAY_MUST_CHECK;
 
+/* The same on [rows][channels of the layer] values instead of its input; of
+ * layers that give each element of their first input by itself. */
+int assay_fit_layer_values(const struct assay_fit_layer *l, const char *rule,
+                           const void *x, int64_t rows, int64_t channels,
+                           void *out, struct assay_err *err) ASSAY_MUST_CHECK;
+
 size_t assay_fit_layer_count(const struct assay_fit_layer *l, int64_t input);
 
 /* operands.c: fills the problem but its space. */

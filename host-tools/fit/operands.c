@@ -236,9 +236,36 @@ static struct range weighted(const struct assay_tensor *w, uint32_t c,
     return r;
 }
 
+/* What all weights of output channel c are multiples of. */
+static int64_t unit_of(const struct assay_tensor *w, uint32_t c)
+{
+    const int8_t *v = w->data;
+    int64_t unit = 0;
+    size_t taps, bytes;
+
+    if (assay_tensor_count(w, &taps, &bytes, NULL) < 0)
+        return 1;
+    taps /= (size_t)w->dims[0];
+    for (size_t i = 0; i < taps && unit != 1; i++) {
+        int64_t a = v[c * taps + i] < 0 ? -v[c * taps + i] : v[c * taps + i];
+        while (a) {
+            int64_t rest = unit % a;
+            unit = a;
+            a = rest;
+        }
+    }
+    return unit ? unit : 1;
+}
+
+static int64_t far_times(int64_t a, int64_t n)
+{
+    int64_t r;
+    return __builtin_mul_overflow(a, n, &r) ? a < 0 ? INT64_MIN : INT64_MAX : r;
+}
+
 static struct range times(struct range r, int64_t n)
 {
-    return (struct range){r.lo * n, r.hi * n};
+    return (struct range){far_times(r.lo, n), far_times(r.hi, n)};
 }
 
 static struct range sum_of(const struct assay_fit_layer *l, uint32_t c)
@@ -292,16 +319,20 @@ int assay_fit_bounds(struct assay_fit_layer *l, struct assay_err *err)
     int second = assay_fit_second_input(y);
     int64_t *lo = assay_arena_array(l->memory, p->channels, sizeof(*lo));
     int64_t *hi = assay_arena_array(l->memory, p->channels, sizeof(*hi));
+    int64_t *unit = assay_arena_array(l->memory, p->channels, sizeof(*unit));
+    bool weights = y->op == ASSAY_OP_CONV2D || y->op == ASSAY_OP_GEMM;
 
-    if (!lo || !hi)
+    if (!lo || !hi || !unit)
         return no_memory(err);
     for (uint32_t c = 0; c < p->channels; c++) {
         struct range r = sum_of(l, c);
         lo[c] = r.lo;
         hi[c] = r.hi;
+        unit[c] = weights ? unit_of(&l->slice->tensors[y->inputs[1]], c) : 1;
     }
     p->lo = lo;
     p->hi = hi;
+    p->unit = weights && second < 0 ? unit : NULL;
     if (second >= 0) {
         struct range r = range_of(&l->slice->tensors[y->inputs[second]]);
         p->second_lo = r.lo;

@@ -9,6 +9,8 @@
 
 #include "host-tools/fit/accum.h"
 
+#define ASSAY_FIT_INPUTS 8 /* that separate, of one layer */
+
 struct assay_fit_found {
     struct assay_fit_layer *l; /* owned */
     const char *source;        /* case, borrowed */
@@ -17,9 +19,12 @@ struct assay_fit_found {
     size_t left, classes;      /* classes: up to proven equivalence */
     uint64_t base_differs;     /* elements where the rule in use differs */
     bool base_left;
-    /* separate.c: inputs on which the classes give different outputs. */
-    void *input[4];
-    size_t separated; /* classes that they tell apart; 0: not tried */
+    /* separate.c: inputs on which classes give different outputs, and which
+     * they tell apart: group[class - 1]; NULL: nothing was tried. */
+    void *inputs[ASSAY_FIT_INPUTS][4];
+    size_t n_inputs;
+    uint32_t *group;
+    size_t separated; /* groups; 0: not tried */
 };
 
 struct assay_fit_pool {
@@ -33,6 +38,11 @@ struct assay_fit_pool {
     bool has_base, base_left; /* the rule in use is in the space; is left */
     struct assay_fit_choice base, winner; /* winner: left > 0 */
 };
+
+/* Of a candidate that is left: is it known to differ from another? */
+bool assay_fit_told(const struct assay_fit_found *f,
+                    const struct assay_fit_choice *a,
+                    const struct assay_fit_choice *b);
 
 /* Searches the layer; takes it. */
 int assay_fit_found_new(struct assay_fit_found **out, struct assay_fit_layer *l,
@@ -61,16 +71,30 @@ size_t assay_fit_representatives(const struct assay_fit_space *space,
  * that are proved equal for this layer. */
 int assay_fit_prove(const struct assay_fit_layer *l, uint32_t *state,
                     size_t *classes, struct assay_err *err) ASSAY_MUST_CHECK;
-/* An accumulator (of a channel) for which two candidates differ. */
-struct assay_fit_witness {
+/* every.c: forms that give each element by itself, of at most 16 bits: the
+ * engine runs all choices on all values. class[k]: the first choice that is
+ * equal to k. False in *done: not such a layer, or too much work. */
+struct assay_fit_point {
     uint32_t channel;
-    int64_t acc;
+    int64_t acc;    /* elementwise: the value */
+    int64_t second; /* second input, or second factor */
 };
-/* Up to cap witnesses for the classes of a state. */
-size_t assay_fit_witnesses(const struct assay_fit_layer *l,
-                           const struct assay_fit_choice *classes, size_t n,
-                           struct assay_fit_witness *out, size_t cap);
-/* separate.c: fills f->input and f->separated; `tries` bounds the work. */
+struct assay_fit_points { /* that tell the choices apart */
+    struct assay_fit_point *v;
+    size_t n, cap;
+};
+int assay_fit_every(const struct assay_fit_layer *l,
+                    const struct assay_fit_choice *choices, size_t n,
+                    uint32_t *class, struct assay_fit_points *points,
+                    bool *done, struct assay_err *err) ASSAY_MUST_CHECK;
+/* points.c: accumulators for which choices of a staged layer differ, and what
+ * they tell apart: told[k] is the first choice that gives the same as k. Both
+ * may be NULL. */
+int assay_fit_find_points(const struct assay_fit_layer *l,
+                          const struct assay_fit_choice *choices, size_t n,
+                          uint32_t *told, struct assay_fit_points *points,
+                          struct assay_err *err) ASSAY_MUST_CHECK;
+/* separate.c: fills f->inputs and f->group; `tries` in vain bound the work. */
 int assay_fit_separate(struct assay_fit_found *f, unsigned tries,
                        struct assay_err *err) ASSAY_MUST_CHECK;
 /* enumerate.c: what assay_fit_filter and _count are, through the engine. */

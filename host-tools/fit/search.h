@@ -24,6 +24,7 @@ struct assay_fit_problem {
     const int64_t *scale[3], *post_shift[3]; /* by DERIVE; [0] without it */
     /* What the accumulator (behind x_shift) and the second input can be. */
     const int64_t *lo, *hi; /* one a channel */
+    const int64_t *unit;    /* accumulators are multiples of it; NULL: of 1 */
     int64_t second_lo, second_hi;
 };
 
