@@ -77,20 +77,54 @@ static int list(struct listed *l, const struct assay_fit_pool *p,
 }
 
 /* "post-shift half_even, output wrap": where a candidate is not the winner. */
-static void difference(const struct assay_fit_found *f,
-                       const struct assay_fit_pool *p,
-                       const struct assay_fit_choice *c, char *out, size_t cap)
+static void describe(const struct assay_fit_space *space,
+                     const struct assay_fit_pool *p,
+                     const struct assay_fit_choice *c, char *out, size_t cap)
 {
     out[0] = '\0';
     for (unsigned d = 0; d < ASSAY_FIT_DIMS; d++) {
-        if (f->l->problem.space.radix[d] == 1 ||
-            (p->left > 0 && c->v[d] == p->winner.v[d]))
+        if (space->radix[d] == 1 || (p->left > 0 && c->v[d] == p->winner.v[d]))
             continue;
         snprintf(out + strlen(out), cap - strlen(out), "%s%s %s",
                  out[0] != '\0' ? ", " : "",
                  assay_fit_dim_name((enum assay_fit_dim)d),
                  assay_fit_value_name((enum assay_fit_dim)d, c->v[d]));
     }
+}
+
+/* Candidates that the pool is left with, one of each class but the winner's. */
+static size_t left_of(const struct assay_fit_pool *p,
+                      struct assay_fit_choice *out, size_t cap)
+{
+    struct assay_fit_choice all[LISTED + 1];
+    uint32_t mine =
+        p->left > 0 ? p->state[assay_fit_index(&p->space, &p->winner)] : 0;
+    size_t n = assay_fit_representatives(&p->space, p->state, p->n, &p->winner,
+                                         all, LISTED + 1),
+           kept = 0;
+
+    for (size_t i = 0; i < n && kept < cap; i++) {
+        if (p->state[assay_fit_index(&p->space, &all[i])] != mine)
+            out[kept++] = all[i];
+    }
+    return kept;
+}
+
+/* A layer that has an input which tells a candidate from the pool's rule, and
+ * the input's name; NULL: none. */
+static const struct assay_fit_found *teller(const struct assay_fit_pool *p,
+                                            const struct assay_fit_choice *c,
+                                            char *file, size_t cap)
+{
+    for (size_t i = 0; i < p->n_layers; i++) {
+        size_t k = assay_fit_told(p->layers[i], c, &p->winner);
+
+        if (k == 0)
+            continue;
+        assay_fit_input_name(p->layers[i], k - 1, file, cap);
+        return p->layers[i];
+    }
+    return NULL;
 }
 
 /* ---- text ------------------------------------------------------------------ */
@@ -124,7 +158,7 @@ static void text_layer(const struct assay_fit_found *f, const struct listed *l)
     for (size_t i = 0; i < n; i++) {
         uint64_t against = l->differ[index_in_pool(f, p, other[i])];
 
-        difference(f, p, &other[i], text, sizeof(text));
+        describe(&f->l->problem.space, p, &other[i], text, sizeof(text));
         say(against > 0 ? ASSAY_MSG_FIT_OTHER : ASSAY_MSG_FIT_OTHER_LEFT,
             (const char *[12]){"what", text, "count",
                                assay_num_u(against).text});
@@ -138,6 +172,22 @@ static void text_layer(const struct assay_fit_found *f, const struct listed *l)
         say(f->separated == 1 ? ASSAY_MSG_FIT_NO_INPUT
                               : ASSAY_MSG_FIT_INPUT_LIMIT,
             (const char *[12]){NULL});
+    }
+}
+
+static void text_left(const struct assay_fit_pool *p)
+{
+    struct assay_fit_choice other[SHOWN];
+    size_t n = p->left > 0 ? left_of(p, other, SHOWN) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        char what[400] = "", file[256] = "";
+        const struct assay_fit_found *f =
+            teller(p, &other[i], file, sizeof(file));
+
+        describe(&p->space, p, &other[i], what, sizeof(what));
+        say(f != NULL ? ASSAY_MSG_FIT_LEFT : ASSAY_MSG_FIT_LEFT_UNTOLD,
+            (const char *[12]){"what", what, "file", file});
     }
 }
 
@@ -161,6 +211,7 @@ static void text_pool(const struct listed *l)
         printf("  %s\n", rule);
         say(assay_fit_is_unique(p) ? ASSAY_MSG_FIT_UNIQUE : ASSAY_MSG_FIT_MANY,
             args);
+        text_left(p);
     }
     if (!p->has_base)
         say(ASSAY_MSG_FIT_BASE_OUTSIDE, args);
@@ -225,7 +276,8 @@ static json_int_t group_of(const struct assay_fit_found *f,
 {
     uint32_t class = f->state[assay_fit_index(&f->l->problem.space, c)];
 
-    return f->group != NULL && class > 0 ? f->group[class - 1] : 0;
+    return f->n_inputs > 0 && class > 0 ? f->group[f->n_inputs - 1][class - 1]
+                                        : 0;
 }
 
 static json_t *json_layer(const struct assay_fit_found *f,
@@ -263,12 +315,36 @@ static json_t *json_layer(const struct assay_fit_found *f,
         json_object_set_new(
             k, "told",
             json_boolean(p->left > 0 &&
-                         assay_fit_told(f, &other[i], &p->winner)));
+                         assay_fit_told(f, &other[i], &p->winner) > 0));
         json_object_set_new(k, "group", json_integer(group_of(f, &other[i])));
         json_array_append_new(others, k);
     }
     json_object_set_new(o, "others", others);
     return o;
+}
+
+static json_t *json_left(const struct assay_fit_pool *p)
+{
+    struct assay_fit_choice other[LISTED];
+    size_t n = p->left > 0 ? left_of(p, other, LISTED) : 0;
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        char file[256];
+        const struct assay_fit_found *f =
+            teller(p, &other[i], file, sizeof(file));
+        json_t *k = json_object();
+
+        json_object_set_new(k, "rule", rule_of(p->form, &other[i]));
+        if (f != NULL) {
+            json_object_set_new(k, "layer",
+                                string(assay_fit_layer_of(f->l)->name));
+            json_object_set_new(k, "case", string(f->source));
+            json_object_set_new(k, "input", string(file));
+        }
+        json_array_append_new(list, k);
+    }
+    return list;
 }
 
 static json_t *json_pool(const struct listed *l)
@@ -286,6 +362,7 @@ static json_t *json_pool(const struct listed *l)
     json_object_set_new(o, "in_use_left", json_boolean(p->base_left));
     json_object_set_new(
         o, "rule", p->left > 0 ? rule_of(p->form, &p->winner) : json_null());
+    json_object_set_new(o, "others", json_left(p));
     for (size_t i = 0; i < p->n_layers; i++)
         json_array_append_new(layers, json_layer(p->layers[i], l));
     json_object_set_new(o, "layers", layers);

@@ -58,10 +58,11 @@ void assay_fit_found_free(struct assay_fit_found *f)
 {
     if (!f)
         return;
-    for (size_t k = 0; k < f->n_inputs; k++)
+    for (size_t k = 0; k < f->n_inputs; k++) {
         for (unsigned i = 0; i < 4; i++)
             assay_free(f->inputs[k][i]);
-    assay_free(f->group);
+        assay_free(f->group[k]);
+    }
     assay_fit_layer_close(f->l);
     assay_free(f->state);
     assay_free(f);

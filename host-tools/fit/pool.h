@@ -20,11 +20,11 @@ struct assay_fit_found {
     uint64_t base_differs;     /* elements where the rule in use differs */
     bool base_left;
     /* separate.c: inputs on which classes give different outputs, and which
-     * they tell apart: group[class - 1]; NULL: nothing was tried. */
+     * are told apart by inputs 0 to k: group[k][class - 1]. */
     void *inputs[ASSAY_FIT_INPUTS][4];
+    uint32_t *group[ASSAY_FIT_INPUTS];
     size_t n_inputs;
-    uint32_t *group;
-    size_t separated; /* groups; 0: not tried */
+    size_t separated; /* groups at last; 0: not tried */
 };
 
 struct assay_fit_pool {
@@ -39,10 +39,10 @@ struct assay_fit_pool {
     struct assay_fit_choice base, winner; /* winner: left > 0 */
 };
 
-/* Of a candidate that is left: is it known to differ from another? */
-bool assay_fit_told(const struct assay_fit_found *f,
-                    const struct assay_fit_choice *a,
-                    const struct assay_fit_choice *b);
+/* The first input, from 1, that tells two candidates apart; 0: none does. */
+size_t assay_fit_told(const struct assay_fit_found *f,
+                      const struct assay_fit_choice *a,
+                      const struct assay_fit_choice *b);
 
 /* Searches the layer; takes it. */
 int assay_fit_found_new(struct assay_fit_found **out, struct assay_fit_layer *l,
@@ -94,7 +94,7 @@ int assay_fit_find_points(const struct assay_fit_layer *l,
                           const struct assay_fit_choice *choices, size_t n,
                           uint32_t *told, struct assay_fit_points *points,
                           struct assay_err *err) ASSAY_MUST_CHECK;
-/* separate.c: fills f->inputs and f->group; `tries` in vain bound the work. */
+/* separate.c: fills f->inputs and groups; `tries` in vain bound the work. */
 int assay_fit_separate(struct assay_fit_found *f, unsigned tries,
                        struct assay_err *err) ASSAY_MUST_CHECK;
 /* enumerate.c: what assay_fit_filter and _count are, through the engine. */

@@ -148,7 +148,17 @@ static int split_staged(struct assay_fit_hunt *h, size_t *classes,
 
 static int keep(struct assay_fit_hunt *h, struct assay_err *err)
 {
-    void **to = h->f->inputs[h->f->n_inputs++];
+    const struct assay_fit_space *space = &h->l->problem.space;
+    uint32_t *group = assay_calloc(h->f->classes + 1, sizeof(*group));
+    void **to = h->f->inputs[h->f->n_inputs];
+
+    h->f->group[h->f->n_inputs++] = group;
+    if (!group)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for an input");
+    for (size_t k = 0; k < h->n_classes; k++)
+        group[k] = h->state[h->l->kind == ASSAY_FIT_STAGED
+                                ? assay_fit_index(space, &h->classes[k])
+                                : k];
 
     for (unsigned i = 0; i < h->y->n_inputs && i < 4; i++) {
         if (!h->owned[i])
@@ -262,21 +272,6 @@ static int open_hunt(struct assay_fit_hunt *h, struct assay_err *err)
     return find_points(h, err);
 }
 
-/* Which classes the inputs that were kept tell apart. */
-static int close_groups(struct assay_fit_hunt *h, struct assay_err *err)
-{
-    const struct assay_fit_space *space = &h->l->problem.space;
-
-    h->f->group = assay_calloc(h->f->classes + 1, sizeof(*h->f->group));
-    if (!h->f->group)
-        return assay_fail(err, ASSAY_EMEMORY, "no memory for a search");
-    for (size_t k = 0; k < h->n_classes; k++)
-        h->f->group[k] = h->state[h->l->kind == ASSAY_FIT_STAGED
-                                      ? assay_fit_index(space, &h->classes[k])
-                                      : k];
-    return 0;
-}
-
 int assay_fit_separate(struct assay_fit_found *f, unsigned tries,
                        struct assay_err *err)
 {
@@ -291,8 +286,6 @@ int assay_fit_separate(struct assay_fit_found *f, unsigned tries,
     rc = open_hunt(&h, err);
     if (!rc)
         rc = hunt(&h, tries, err);
-    if (!rc)
-        rc = close_groups(&h, err);
     for (unsigned i = 0; i < 4; i++)
         if (h.owned[i])
             assay_free(h.input[i]);
@@ -304,14 +297,17 @@ int assay_fit_separate(struct assay_fit_found *f, unsigned tries,
     return rc;
 }
 
-bool assay_fit_told(const struct assay_fit_found *f,
-                    const struct assay_fit_choice *a,
-                    const struct assay_fit_choice *b)
+size_t assay_fit_told(const struct assay_fit_found *f,
+                      const struct assay_fit_choice *a,
+                      const struct assay_fit_choice *b)
 {
     const struct assay_fit_space *space = &f->l->problem.space;
     uint32_t i = f->state[assay_fit_index(space, a)];
-    uint32_t k = f->state[assay_fit_index(space, b)];
+    uint32_t j = f->state[assay_fit_index(space, b)];
 
-    return f->group && i && k && f->group[i - 1] && f->group[k - 1] &&
-           f->group[i - 1] != f->group[k - 1];
+    for (size_t k = 0; i && j && k < f->n_inputs; k++)
+        if (f->group[k][i - 1] && f->group[k][j - 1] &&
+            f->group[k][i - 1] != f->group[k][j - 1])
+            return k + 1;
+    return 0;
 }
