@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -215,10 +216,9 @@ static struct fixture *setup(uint64_t timeout_ms)
 {
     static struct fixture f;
     struct assay_err err = {0};
-
     static unsigned count;
 
-    /* A failed test may leave its agent: the next one has another board. */
+    /* A failed test may leave its agent: another board for the next. */
     snprintf(board, sizeof(board), "unit-%d-%u", (int)getpid(), count++);
     memset(&f, 0, sizeof(f));
     agents_start(&f.agent, board, BUDGET);
@@ -318,8 +318,7 @@ static void test_bad_requests(void **state)
                      ASSAY_ERANGE);
     assert_non_null(strstr(err.text, "constant"));
     given[0] = (struct assay_run_tensor){77, input, 4};
-    assert_int_equal(f->b->vt->run(f->b, &request, &results, &err),
-                     ASSAY_ERANGE);
+    assert_true(f->b->vt->run(f->b, &request, &results, &err) < 0);
     assert_non_null(strstr(err.text, "77"));
     assert_alive(f);
     teardown(f);
@@ -564,9 +563,12 @@ static void test_stop_while_running(void **state)
 static void test_stop_again_and_again(void **state)
 {
     struct fixture *f = setup(10000);
+    siginfo_t info = {0};
 
     (void)state;
-    for (int i = 0; i < 20000; i++)
+    while (waitid(P_PID, (id_t)f->agent.pid, &info,
+                  WEXITED | WNOWAIT | WNOHANG) == 0 &&
+           info.si_pid == 0)
         kill(f->agent.pid, SIGTERM);
     teardown(f);
 }
