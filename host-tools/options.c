@@ -49,9 +49,9 @@ static const struct {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "pinpoint",  "explain", "impact",  "lint",   "mutate",
-    "replay",  "image",     "triage",  "keygen",  "pair",   "deploy",
-    "self-test", "nightly", "history", "report",  "vectors",
+    "compare",   "pinpoint", "explain", "impact", "lint",    "mutate",
+    "replay",    "image",    "triage",  "keygen", "pair",    "deploy",
+    "self-test", "nightly",  "history", "report", "vectors",
 };
 
 static const struct {

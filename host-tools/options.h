@@ -55,7 +55,7 @@ struct assay_thresholds {
 struct assay_options {
     enum assay_command command;
     bool help, version;
-    const char *operand; /* case folder or model */
+    const char *operand;        /* case folder or model */
     struct assay_strings cases; /* fit-arith: all of them */
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;

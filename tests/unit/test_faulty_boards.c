@@ -8,6 +8,9 @@
  * links: host-tools/vendor/
  * links: host-tools/run_pass.c host-tools/run_report.c host-tools/run_sample.c
  * links: host-tools/run_save.c host-tools/run_verdict.c host-tools/select.c
+ * links: host-tools/run_differ.c host-tools/run_fit.c host-tools/fit/
+ * links: host-tools/run_numerics.c host-tools/prepare_numerics.c
+ * links: host-tools/prepare_differ.c host-tools/fit_case.c
  * links: host-tools/prepare.c host-tools/progress.c host-tools/interrupt.c
  * links: host-tools/messages.c host-tools/options.c host-tools/options_value.c
  * links: host-tools/local.c host-tools/diff/ host-tools/report/

@@ -6,6 +6,7 @@
  * links: host-tools/model/onnx*.c host-tools/model/file.c
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
+ * links: lib/core/form*.c
  * links: lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
