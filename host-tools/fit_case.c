@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
 #include "host-tools/progress.h"
 #include "lib/core/form.h"
@@ -78,6 +79,8 @@ int assay_fit_session_read(struct assay_fit_session *f,
     for (size_t i = 0; i < c->n_samples && rc == 0; i++) {
         struct assay_sample inputs = {0}, golden = {0};
 
+        if (f->max_samples != 0 && i == f->max_samples)
+            break;
         if (c->goldens == NULL || c->goldens[i] == NULL)
             continue;
         rc = assay_case_inputs(&inputs, c, i, s, note, err);
@@ -96,6 +99,13 @@ static bool out_of_time(struct assay_fit_session *f)
     if (f->stop_ms != 0 && assay_monotonic_ms() > f->stop_ms)
         f->stopped = true;
     return f->stopped;
+}
+
+static int interrupted(struct assay_err *err)
+{
+    return assay_interrupted() == 0
+               ? 0
+               : assay_fail(err, ASSAY_ECANCELLED, "interrupted");
 }
 
 static const char *base_of(const struct assay_fit_session *f, const char *form)
@@ -151,8 +161,13 @@ int assay_fit_session_search(struct assay_fit_session *f, struct assay_err *err)
             f->no_golden++;
             continue;
         }
-        if (out_of_time(f))
-            break;
+        rc = interrupted(err);
+        if (rc < 0)
+            return rc;
+        if (out_of_time(f)) {
+            f->n_cut++;
+            continue;
+        }
         f->waiting[i] = NULL; /* the search takes it */
         rc = assay_fit_found_new(&f->found[f->n_found], l, f->sources[i], err);
         if (rc < 0)
@@ -166,8 +181,10 @@ int assay_fit_session_separate(struct assay_fit_session *f,
                                struct assay_err *err)
 {
     for (size_t i = 0; i < f->n_found; i++) {
-        int rc = 0;
+        int rc = interrupted(err);
 
+        if (rc < 0)
+            return rc;
         if (out_of_time(f))
             break;
         if (f->found[i]->classes > 1)

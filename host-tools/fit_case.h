@@ -14,14 +14,16 @@ struct assay_fit_session {
     size_t n_cases;
     struct assay_fit_layer **waiting; /* not yet searched */
     const char **sources;             /* of each: its case */
-    size_t n_waiting, n_done;
+    size_t n_waiting;
     struct assay_fit_found **found;
     size_t n_found;
     struct assay_fit_pool **pools;
     size_t n_pools;
     uint32_t no_golden; /* layers with a form, without any golden */
+    size_t max_samples; /* of a case, the first; 0: all */
     uint64_t stop_ms;   /* monotonic; 0: no limit */
     bool stopped;       /* by the limit */
+    uint32_t n_cut;     /* layers that were not searched then */
 };
 
 /* The layers of a slice that are wanted (NULL: all) and have a choice. */

@@ -140,15 +140,35 @@ static void say(enum assay_message_id id, const char *const *args)
                          args[9], args[10], args[11], NULL));
 }
 
-static void text_layer(const struct assay_fit_found *f, const struct listed *l)
+/* Files are named where they are written. */
+static void text_inputs(const struct assay_fit_found *f, bool written)
+{
+    char input[256] = "";
+    struct assay_num k[3] = {assay_num_u(f->n_inputs),
+                             assay_num_u(f->separated),
+                             assay_num_u(f->classes)};
+
+    if (f->separated < 2) {
+        say(f->separated == 1 ? ASSAY_MSG_FIT_NO_INPUT
+                              : ASSAY_MSG_FIT_INPUT_LIMIT,
+            (const char *[12]){NULL});
+        return;
+    }
+    assay_fit_input_name(f, 0, input, sizeof(input));
+    say(!written          ? ASSAY_MSG_FIT_INPUT
+        : f->n_inputs > 1 ? ASSAY_MSG_FIT_INPUT_FILES
+                          : ASSAY_MSG_FIT_INPUT_FILE,
+        (const char *[12]){"file", input, "inputs", k[0].text, "count",
+                           k[1].text, "classes", k[2].text});
+}
+
+static void text_layer(const struct assay_fit_found *f, const struct listed *l,
+                       bool written)
 {
     const struct assay_fit_pool *p = l->p;
     struct assay_fit_choice other[SHOWN];
     size_t n = others_of(f, p, other, SHOWN);
-    char input[256] = "", text[400];
-    struct assay_num k[3] = {assay_num_u(f->n_inputs),
-                             assay_num_u(f->separated),
-                             assay_num_u(f->classes)};
+    char text[400];
 
     say(f->classes > 1 ? ASSAY_MSG_FIT_LAYER : ASSAY_MSG_FIT_LAYER_ONE,
         (const char *[12]){"name", assay_fit_layer_of(f->l)->name, "case",
@@ -163,19 +183,11 @@ static void text_layer(const struct assay_fit_found *f, const struct listed *l)
             (const char *[12]){"what", text, "count",
                                assay_num_u(against).text});
     }
-    if (f->separated > 1) {
-        assay_fit_input_name(f, 0, input, sizeof(input));
-        say(f->n_inputs > 1 ? ASSAY_MSG_FIT_INPUTS : ASSAY_MSG_FIT_INPUT,
-            (const char *[12]){"file", input, "inputs", k[0].text, "count",
-                               k[1].text, "classes", k[2].text});
-    } else if (f->classes > 1) {
-        say(f->separated == 1 ? ASSAY_MSG_FIT_NO_INPUT
-                              : ASSAY_MSG_FIT_INPUT_LIMIT,
-            (const char *[12]){NULL});
-    }
+    if (f->classes > 1)
+        text_inputs(f, written);
 }
 
-static void text_left(const struct assay_fit_pool *p)
+static void text_left(const struct assay_fit_pool *p, bool written)
 {
     struct assay_fit_choice other[SHOWN];
     size_t n = p->left > 0 ? left_of(p, other, SHOWN) : 0;
@@ -186,12 +198,16 @@ static void text_left(const struct assay_fit_pool *p)
             teller(p, &other[i], file, sizeof(file));
 
         describe(&p->space, p, &other[i], what, sizeof(what));
-        say(f != NULL ? ASSAY_MSG_FIT_LEFT : ASSAY_MSG_FIT_LEFT_UNTOLD,
-            (const char *[12]){"what", what, "file", file});
+        say(f == NULL ? ASSAY_MSG_FIT_LEFT_UNTOLD
+            : written ? ASSAY_MSG_FIT_LEFT_FILE
+                      : ASSAY_MSG_FIT_LEFT,
+            (const char *[12]){"what", what, "file", file, "name",
+                               f != NULL ? assay_fit_layer_of(f->l)->name
+                                         : ""});
     }
 }
 
-static void text_pool(const struct listed *l)
+static void text_pool(const struct listed *l, bool written)
 {
     const struct assay_fit_pool *p = l->p;
     char rule[ASSAY_FIT_RULE_TEXT];
@@ -211,7 +227,7 @@ static void text_pool(const struct listed *l)
         printf("  %s\n", rule);
         say(assay_fit_is_unique(p) ? ASSAY_MSG_FIT_UNIQUE : ASSAY_MSG_FIT_MANY,
             args);
-        text_left(p);
+        text_left(p, written);
     }
     if (!p->has_base)
         say(ASSAY_MSG_FIT_BASE_OUTSIDE, args);
@@ -219,21 +235,20 @@ static void text_pool(const struct listed *l)
         say(p->base_left ? ASSAY_MSG_FIT_BASE_LEFT : ASSAY_MSG_FIT_BASE_WRONG,
             args);
     for (size_t i = 0; i < p->n_layers; i++)
-        text_layer(p->layers[i], l);
+        text_layer(p->layers[i], l, written);
 }
 
 static void text(const struct assay_fit_session *f, const struct listed *l,
                  const struct assay_options *o, uint64_t ms)
 {
-    struct assay_num n[5] = {assay_num_u(f->n_cases), assay_num_u(f->n_found),
-                             assay_num_u(f->n_pools),
-                             assay_num_f(1, (double)ms / 1000),
-                             assay_num_u(f->no_golden)};
-    const char *args[12] = {
-        "cases",   n[0].text, "layers",
-        n[1].text, "forms",   n[2].text,
-        "seconds", n[3].text, "without",
-        n[4].text, "dir",     o->output_dir != NULL ? o->output_dir : ""};
+    struct assay_num n[6] = {
+        assay_num_u(f->n_cases),   assay_num_u(f->n_found),
+        assay_num_u(f->n_pools),   assay_num_f(1, (double)ms / 1000),
+        assay_num_u(f->no_golden), assay_num_u(f->n_cut)};
+    const char *dir = o->output_dir != NULL ? o->output_dir : "";
+    const char *args[12] = {"cases",   n[0].text, "layers",  n[1].text,
+                            "forms",   n[2].text, "seconds", n[3].text,
+                            "without", n[4].text, "dir",     dir};
 
     say(ASSAY_MSG_FIT_HEAD, args);
     if (f->n_found == 0)
@@ -241,9 +256,9 @@ static void text(const struct assay_fit_session *f, const struct listed *l,
     if (f->no_golden > 0)
         say(ASSAY_MSG_FIT_NO_GOLDEN, args);
     if (f->stopped)
-        say(ASSAY_MSG_FIT_STOPPED, args);
+        say(ASSAY_MSG_FIT_STOPPED, (const char *[12]){"cut", n[5].text});
     for (size_t i = 0; i < f->n_pools; i++)
-        text_pool(&l[i]);
+        text_pool(&l[i], o->output_dir != NULL);
     if (o->output_dir != NULL && f->n_found > 0) {
         printf("\n");
         say(ASSAY_MSG_FIT_SAVED, args);

@@ -433,9 +433,12 @@ static json_t *fits(struct assay_report *r, const struct assay_report_foot *f)
         set(r, o, "rule", v->rule[0] != '\0' ? text(v->rule) : json_null());
         set(r, o, "unique", json_boolean(v->unique));
         set(r, o, "in_use", json_boolean(v->in_use));
+        set(r, o, "cut", json_boolean(v->cut));
         set(r, o, "layers", integer(v->layers));
+        set(r, o, "differing", integer(v->differing));
         set(r, o, "elements", integer(v->elements));
         set(r, o, "candidates", integer(v->candidates));
+        set(r, o, "classes", integer(v->classes));
         set(r, o, "space", integer(v->space));
         append(r, a, o);
     }

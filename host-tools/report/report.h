@@ -59,7 +59,8 @@ struct assay_report_culprit {
 struct assay_report_fit {
     const char *form, *rule;
     bool unique, in_use; /* the rule in use is left */
-    size_t layers, candidates, space;
+    bool cut;            /* by the time, before all layers were searched */
+    size_t layers, differing, candidates, classes, space;
     uint64_t elements;
 };
 
