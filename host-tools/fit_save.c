@@ -10,6 +10,8 @@
 #include "host-tools/fit_case.h"
 #include "host-tools/model/numerics_file.h"
 
+#define MAX_NAME 40 /* of numerics files */
+
 static int no_memory(struct assay_err *err)
 {
     return assay_fail(err, ASSAY_EMEMORY, "out of memory while saving");
@@ -23,6 +25,15 @@ static uint32_t dtypes_of(const struct assay_fit_pool *p)
     for (size_t i = 0; i < p->n_layers; i++)
         bits |= 1u << p->layers[i]->l->dtype;
     return bits;
+}
+
+/* What is cut in the middle would be no UTF-8. */
+static void make_ascii(char *s)
+{
+    for (; *s != '\0'; s++) {
+        if ((unsigned char)*s > 126)
+            *s = '?';
+    }
 }
 
 /* "goldens of digits, stress: 3 layers, 1234 elements" */
@@ -45,6 +56,7 @@ static void golden_text(const struct assay_fit_pool *p, enum assay_dtype dtype,
                      "%s%.60s", names[0] != '\0' ? ", " : "", f->source);
         last = f->source;
     }
+    make_ascii(names);
     snprintf(out, cap, "fit-arith: goldens of %s: %llu layers, %llu elements",
              names, (unsigned long long)layers, (unsigned long long)elements);
 }
@@ -79,30 +91,87 @@ static json_t *rule_json(const struct assay_fit_pool *p)
     return o;
 }
 
-/* The name of a built-in numerics that the slices begin from; NULL: none. */
-static const char *base_name(const struct assay_fit_session *f)
+/* The numerics in use; NULL: the models have none of forms. */
+static const struct assay_numerics *in_use(const struct assay_fit_session *f)
 {
-    for (size_t i = 0; i < f->n_found; i++) {
-        const char *name = f->found[i]->l->slice->numerics;
-
-        if (name != NULL && assay_numerics_text(name) != NULL)
-            return name;
+    for (size_t i = 0; i < f->n_cases; i++) {
+        if (f->cases[i].rules.n.n_rules > 0)
+            return &f->cases[i].rules.n;
     }
     return NULL;
 }
 
-/* "dir/fitted.json" to "fitted". */
+static bool is_built_in(const struct assay_numerics *n)
+{
+    return n != NULL && strcmp(n->source, "built in") == 0;
+}
+
+static bool was_searched(const struct assay_fit_session *f, const char *form)
+{
+    for (size_t i = 0; i < f->n_pools; i++) {
+        if (strcmp(f->pools[i]->form, form) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A rule in use that nothing better was found for. What the goldens speak
+ * against is not proved, whatever did so before. */
+static json_t *kept_json(const struct assay_numerics_rule *rule, bool fits)
+{
+    json_t *o = json_object(), *proved = json_object();
+    char golden[300];
+
+    snprintf(golden, sizeof(golden), "%s", rule->golden); /* may be of many */
+    make_ascii(golden);
+    for (unsigned d = 1; fits && d < 32; d++) {
+        if (rule->proved >> d & 1)
+            json_object_set_new(proved, assay_dtype_name((enum assay_dtype)d),
+                                json_string(golden));
+    }
+    json_object_set_new(o, "rule", json_string(rule->rule));
+    json_object_set_new(o, "proved", proved);
+    json_object_set_new(
+        o, "note",
+        fits ? json_string(rule->note)
+             : json_string("fit-arith: the rule in use; neither it nor any "
+                           "other of the space reproduces all goldens"));
+    return o;
+}
+
+/* With a built-in base only what it must not say. */
+static void keep_rules(const struct assay_fit_session *f, json_t *rules)
+{
+    const struct assay_numerics *n = in_use(f);
+
+    for (uint32_t i = 0; n != NULL && i < n->n_rules; i++) {
+        const struct assay_numerics_rule *rule = &n->rules[i];
+        bool searched = was_searched(f, rule->form);
+
+        if (json_object_get(rules, rule->form) == NULL &&
+            (searched || !is_built_in(n)))
+            json_object_set_new(rules, rule->form, kept_json(rule, !searched));
+    }
+}
+
+/* "dir/fitted.json" to "fitted", as the reader of such files takes names. */
 static json_t *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char name[128];
+    char name[MAX_NAME + 1];
     size_t n;
 
     snprintf(name, sizeof(name), "%s", slash != NULL ? slash + 1 : path);
-    n = strlen(name);
-    if (n > 5 && strcmp(name + n - 5, ".json") == 0)
+    for (n = strlen(name); n > 5 && strcmp(name + n - 5, ".json") == 0; n -= 5)
         name[n - 5] = '\0';
-    return json_string(name);
+    for (char *c = name; *c != '\0'; c++) {
+        if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                   "0123456789._-",
+                   *c) == NULL)
+            *c = '_';
+    }
+    return json_string(name[0] == '\0' || assay_numerics_is_path(name) ? "found"
+                                                                       : name);
 }
 
 static int write_json(const json_t *root, const char *path,
@@ -127,8 +196,7 @@ int assay_fit_save(const struct assay_fit_session *f, const char *path,
                    struct assay_err *err)
 {
     json_t *root = json_object(), *rules = json_object();
-    const char *base = base_name(f);
-    char none[400] = "";
+    char none[300] = ""; /* the reader takes 400 */
     int rc;
 
     if (root == NULL || rules == NULL) {
@@ -141,7 +209,7 @@ int assay_fit_save(const struct assay_fit_session *f, const char *path,
 
         if (p->left > 0)
             json_object_set_new(rules, p->form, rule_json(p));
-        else if (strlen(none) < 300)
+        else if (strlen(none) < 200)
             snprintf(none + strlen(none), sizeof(none) - strlen(none),
                      "; no rule of the space fits form %s", p->form);
     }
@@ -149,8 +217,9 @@ int assay_fit_save(const struct assay_fit_session *f, const char *path,
     json_object_set_new(root, "name", name_of(path));
     json_object_set_new(root, "note",
                         json_sprintf("found by assay fit-arith%s", none));
-    if (base != NULL)
-        json_object_set_new(root, "base", json_string(base));
+    keep_rules(f, rules);
+    if (is_built_in(in_use(f)))
+        json_object_set_new(root, "base", json_string(in_use(f)->name));
     json_object_set_new(root, "rules", rules);
     rc = write_json(root, path, err);
     json_decref(root);
