@@ -3,7 +3,7 @@
 # The man page and --help say the same: options, commands, exit statuses.
 . "$(dirname "$0")/lib.sh"
 
-for command in run import show info; do
+for command in run import show info fit-arith; do
     "$assay" $command --help >"$work/help.$command"
 done
 "$assay" --help >"$work/help"
@@ -26,6 +26,10 @@ expect_rc 1 "example: --arith"
 run "$assay" show "$digits" --layer conv2
 expect_rc 0 "example: show --layer"
 expect_out 'fround half_even' "it prints the steps"
+run "$assay" fit-arith "$ROOT/tests/data/nash" --save "$work/found.json"
+expect_rc 0 "example: fit-arith --save"
+run "$assay" run "$ROOT/tests/data/nash" --local --numerics "$work/found.json"
+expect_rc 0 "example: run with what was found"
 run "$assay" info --local
 expect_rc 0 "info --local"
 finish
