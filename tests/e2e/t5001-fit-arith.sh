@@ -51,6 +51,16 @@ a, b = (json.load(open(p, encoding="utf-8")) for p in sys.argv[1:])
 a["duration_ms"] = b["duration_ms"] = 0
 sys.exit(a != b)' "$work/out" "$work/r.json"
 
+json "no space is larger than docs/numerics.md has it" '
+text = open("'"$ROOT"'/docs/numerics.md", encoding="utf-8").read()
+rows = text.split("<!-- fit space -->")[1].splitlines()
+size = {form: int(row.split("|")[3]) for row in rows if row[-2:-1] == " "
+        for form in row.split("|")[1].replace(" ", "").split(",")
+        if row.split("|")[3].strip().isdigit()}
+assert len(size) == 20, size
+assert all(size[f] % F[f]["space"] == 0 for f in F), size
+assert size["conv"] == F["conv"]["space"]'
+
 # Not told which arithmetic it is: the same rules survive.
 run "$assay" fit-arith "$small" --numerics "$other" --json "$work/o.json" \
     --save "$work/found.json"

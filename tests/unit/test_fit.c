@@ -193,6 +193,32 @@ static void test_rules(void **unused)
     }
 }
 
+/* As docs/numerics.md fixes them. */
+static void test_sizes(void **unused)
+{
+    static const struct {
+        const char *form;
+        size_t rules;
+    } sizes[] = {
+        {"conv", 276480},      {"conv_transpose", 276480},
+        {"linear", 276480},    {"conv_tail", 96},
+        {"linear_tail", 96},   {"matmul", 17280},
+        {"add", 17280},        {"sub", 17280},
+        {"mul", 5760},         {"rescale", 5760},
+        {"reduce", 5760},      {"global_avg_pool", 5760},
+        {"avg_pool", 5760},    {"prelu", 1024},
+        {"lut_segments", 128}, {"resize", 32},
+        {"resize_twice", 32},  {"grid_sample", 16},
+        {"quantize", 8},       {"lut", 2},
+        {"conv_float", 1},     {"dequantize", 1},
+    };
+    (void)unused;
+    for (size_t f = 0; f < sizeof(sizes) / sizeof(sizes[0]); f++) {
+        struct assay_fit_space space = assay_fit_space_of(sizes[f].form);
+        assert_int_equal(assay_fit_size(&space), sizes[f].rules);
+    }
+}
+
 static void test_outside(void **unused)
 {
     struct assay_fit_choice c;
@@ -207,9 +233,8 @@ static void test_outside(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_count_and_split),
-        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_found),   cmocka_unit_test(test_count_and_split),
+        cmocka_unit_test(test_rules),   cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
