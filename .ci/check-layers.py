@@ -47,6 +47,8 @@ ROOMS = {
     "host-tools/image": (MODEL + ["host-tools/image/"], LIBC,
                          ["png.h", "jpeglib.h"]),
     "host-tools/diff": (ENGINE + ["host-tools/diff/"], LIBC, []),
+    "host-tools/cause": (ENGINE + ["host-tools/cause/",
+                                   "host-tools/diff/diff.h"], LIBC, []),
     "host-tools/fit": (ENGINE + ["host-tools/fit/"], LIBC - {"stdio"}, []),
     "host-tools/report": (CORE + ["host-tools/diff/diff.h",
                                   "host-tools/report/"], LIBC,
