@@ -49,7 +49,8 @@ struct assay_search {
     struct assay_hypothesis *v; /* proved first, then by rank */
     size_t n;
     size_t n_proved;
-    uint32_t tried; /* edits that were judged, pairs too */
+    uint32_t n_classes; /* of the proved ones */
+    uint32_t tried;     /* edits that were judged, pairs too */
     uint64_t differing, all;
     struct assay_arena *memory; /* owns all */
 };
@@ -61,7 +62,8 @@ int assay_cause_search(struct assay_search **out, const struct assay_suspect *s,
 void assay_search_free(struct assay_search *s); /* NULL safe */
 
 /* "R4 on channels 64..65", "P5=bottom:128", "R1 and P1". */
-const char *assay_hypothesis_text(const struct assay_hypothesis *h, char *out,
+const char *assay_hypothesis_text(const struct assay_hypothesis *h,
+                                  const struct assay_tensor *t, char *out,
                                   size_t cap);
 /* "channels 64..65", "" for all. */
 const char *assay_scope_text(const struct assay_scope *s,
