@@ -104,8 +104,14 @@ static size_t left_of(const struct assay_fit_pool *p,
            kept = 0;
 
     for (size_t i = 0; i < n && kept < cap; i++) {
-        if (p->state[assay_fit_index(&p->space, &all[i])] != mine)
-            out[kept++] = all[i];
+        if (p->state[assay_fit_index(&p->space, &all[i])] == mine)
+            continue;
+        /* What no layer has is as in the winner. */
+        for (unsigned d = 0; d < ASSAY_FIT_DIMS; d++) {
+            if (p->space.radix[d] == 1)
+                all[i].v[d] = p->winner.v[d];
+        }
+        out[kept++] = all[i];
     }
     return kept;
 }

@@ -110,9 +110,12 @@ static int prove_all(struct assay_fit_pool *p, struct assay_err *err)
         uint32_t *mine = assay_alloc(f->n * sizeof(*mine));
         size_t classes;
 
+        /* What the layer is left with was too much for a proof, maybe. */
         rc = mine ? project(p, f, mine) : no_memory(err);
-        if (!rc)
+        if (!rc && f->classes > ASSAY_FIT_PROVED)
             rc = assay_fit_prove(f->l, mine, &classes, err);
+        else if (!rc)
+            memcpy(mine, f->state, f->n * sizeof(*mine));
         for (size_t i = 0; !rc && i < p->n; i++) {
             struct assay_fit_choice c = assay_fit_choice_at(&p->space, i);
             other[i] = p->state[i]

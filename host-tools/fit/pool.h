@@ -67,6 +67,7 @@ size_t assay_fit_representatives(const struct assay_fit_space *space,
                                  const struct assay_fit_choice *near,
                                  struct assay_fit_choice *out, size_t cap);
 
+#define ASSAY_FIT_PROVED 4096u /* more classes are not compared */
 /* prove.c: state keeps what is alive; its numbers become classes of candidates
  * that are proved equal for this layer. */
 int assay_fit_prove(const struct assay_fit_layer *l, uint32_t *state,

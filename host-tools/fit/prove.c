@@ -408,7 +408,7 @@ int assay_fit_prove(const struct assay_fit_layer *l, uint32_t *state,
     }
     rc = assay_fit_pair(state, NULL, n, &kinds, err);
     *classes = kinds;
-    if (rc || kinds < 2 || kinds > 4096)
+    if (rc || kinds < 2 || kinds > ASSAY_FIT_PROVED)
         return rc;
     choices = assay_alloc(kinds * sizeof(*choices));
     class = assay_alloc(kinds * sizeof(*class));

@@ -78,7 +78,7 @@ static bool parse(const char *text, struct signature *s)
     const char *p = text + n;
 
     memset(s, 0, sizeof(*s));
-    if (!*p || n >= sizeof(s->name))
+    if (!*p || n == 0 || n >= sizeof(s->name))
         return false;
     for (size_t i = 0; i < n; i++)
         s->name[i] = (char)tolower((unsigned char)text[i]);

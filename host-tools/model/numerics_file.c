@@ -210,7 +210,7 @@ static int read_rule(struct reader *r, const char *key, const json_t *j)
     snprintf(where, sizeof(where), "rules: '%s'", shown(key, text));
     rule.form = form_name(key);
     if (!rule.form) /* its sentence lists the forms */
-        rc = assay_rule_check(key, "", r->err);
+        rc = assay_rule_check(text, "", r->err);
     else if (!json_is_object(j))
         rc = assay_fail(r->err, ASSAY_EFORMAT,
                         "%s: %s: expected an object, found %s", r->source,
