@@ -7,7 +7,7 @@
 #include "host-tools/cmd.h"
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
-#include "host-tools/run.h"
+#include "host-tools/run_cause.h"
 #include "kernels/cpu.h"
 
 static int allocate(struct assay_run *r, struct assay_err *err)
@@ -51,6 +51,7 @@ static void release(struct assay_run *r)
     assay_free(r->producer);
     assay_free(r->culprits);
     assay_run_fit_close(r);
+    assay_run_causes_close(r);
     assay_prepare_close(&r->p);
 }
 
@@ -158,6 +159,10 @@ static int finish(struct assay_run *r, int argc, char **argv)
     struct assay_run_summary sum;
     char line[640], text[600];
 
+    struct assay_err err = {0};
+
+    if (assay_run_causes_search(r, &err) < 0)
+        return assay_cmd_failed(&err);
     r->duration_ms = assay_monotonic_ms() - r->started_ms;
     assay_run_summarize(r, &sum);
     assay_run_fit(r, &sum);

@@ -3,7 +3,8 @@
  * State of `assay run`, shared by its parts: select.c (which layers),
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
- * run_report.c (rows), run_lines.c and run_culprit.c (sentences).
+ * run_cause.c (why a culprit differs), run_report.c (rows), run_lines.c and
+ * run_culprit.c (sentences).
  * Internal to these files. One thread.
  */
 #ifndef ASSAY_HOST_RUN_H
@@ -110,8 +111,9 @@ struct assay_run {
     bool is_running;
     struct assay_err error; /* of the backend; code 0: none */
     uint64_t started_ms, duration_ms;
-    char started[32];              /* RFC 3339 */
-    struct assay_fit_session *fit; /* what would fit, or NULL */
+    char started[32];                /* RFC 3339 */
+    struct assay_fit_session *fit;   /* what would fit, or NULL */
+    struct assay_run_causes *causes; /* run_cause.h; NULL: no culprit */
 };
 
 /* select.c: fills run and selected of every layer. */
@@ -148,7 +150,7 @@ int assay_run_on_side(struct assay_run *r, enum assay_case_side side,
 int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
     ASSAY_MUST_CHECK;
 /* Reads the sample's columns; assay_run_sides_judge compares and re-runs what
- * is needed (a failing backend: r->error), then forgets them. */
+ * is needed (a failing backend: r->error). */
 int assay_run_sides_read(struct assay_run *r, uint32_t sample,
                          struct assay_err *err) ASSAY_MUST_CHECK;
 int assay_run_sides_judge(struct assay_run *r) ASSAY_MUST_CHECK;

@@ -306,7 +306,6 @@ int assay_run_sides_judge(struct assay_run *r)
     if (rc == 0 && r->sides[ASSAY_CASE_SIM].here &&
         r->sides[ASSAY_CASE_BPU].here)
         rc = relate(r);
-    assay_run_sides_forget(r);
     return rc;
 }
 

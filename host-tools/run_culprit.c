@@ -217,8 +217,13 @@ static void also_item(const struct assay_run *r,
     char parts[TEXT] = "", edges[160], one[600];
     bool side = c->column != ASSAY_COL_CPU;
 
+    if (assay_run_cause_text(r, c->layer, c->column, one, sizeof(one))[0] !=
+        '\0')
+        snprintf(parts, sizeof(parts), ", %.300s", one);
+
     if (!side || c->verdict != sum->verdict)
-        snprintf(parts, sizeof(parts), ", %s", assay_verdict_name(c->verdict));
+        snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), ", %s",
+                 assay_verdict_name(c->verdict));
     if (c->column != sum->first_column)
         snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), ", %s",
                  assay_column_name(c->column));
@@ -410,6 +415,7 @@ void assay_run_culprit_lines(const struct assay_run *r,
         cpu_lines(r, sum->first_culprit, l);
     else
         side_lines(r, sum->first_culprit, sum->first_column, l);
+    assay_run_cause_lines(r, sum->first_culprit, sum->first_column, l);
     also_line(r, sum, l);
     assay_run_fit_lines(r, l);
 }

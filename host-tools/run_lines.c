@@ -312,6 +312,7 @@ const char *assay_run_sentence(const struct assay_run *r,
                                size_t cap, enum assay_message_id *id)
 {
     const struct assay_layer *y;
+    char layout[200];
 
     if (!sum->has_verdict)
         return gap_sentence(r, sum, out, cap, id);
@@ -325,6 +326,9 @@ const char *assay_run_sentence(const struct assay_run *r,
         "numerics", r->p.numerics, "op", y->source_op, "arith", y->arith,
         "column", assay_column_name(sum->first_column), "everywhere",
         cpu_all_exact(sum) ? assay_message_text(ASSAY_MSG_EVERYWHERE) : "",
+        "layout",
+        assay_run_cause_text(r, sum->first_culprit, sum->first_column, layout,
+                             sizeof(layout)),
         NULL);
 }
 

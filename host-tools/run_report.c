@@ -312,6 +312,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         .n_lines = out->tail_lines.n,
     };
     f->verdict_id = assay_message_name(id);
+    f->n_hypotheses = assay_run_hypotheses(r, &f->hypotheses);
     f->n_fits = assay_run_fits(r, &f->fits);
     memcpy(f->status, sum->row_status, sizeof(f->status));
     memcpy(f->column_status[ASSAY_COL_CPU], sum->status, sizeof(sum->status));

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host-tools/messages.h"
-#include "host-tools/run.h"
+#include "host-tools/run_cause.h"
 #include "kernels/cpu.h"
 
 int64_t assay_run_producer(const struct assay_run *r, uint32_t tensor)
@@ -333,6 +333,7 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     rc = run_columns(r, j, mask);
     if (rc == 0 && !stopped && r->interrupted == 0)
         rc = assay_run_sides_judge(r);
+    assay_run_causes_take(r, j);
     r->stopped = r->stopped || stopped;
     return rc;
 }

@@ -1,14 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Free numbers of an edit, from what the differing elements allow. */
+/*
+ * Free numbers of an edit, from what the differing elements allow: the number
+ * that padding holds moves an element's accumulator by K a step, and the
+ * program is monotone, so each element leaves an interval of numbers.
+ */
+#include "host-tools/cause/edit_pad.h"
 #include "host-tools/cause/search_private.h"
+#include "kernels/requant.h"
+
+/* What the layer gives for an element whose accumulator is moved. */
+static int64_t output_at(const struct assay_search_ctx *x, size_t e,
+                         int64_t moved)
+{
+    const struct assay_layer *l = x->layer;
+    const struct assay_sums *sums = &x->sums[x->worst];
+    const int32_t *bias =
+        l->p.conv2d.has_bias ? x->s->one->tensors[l->inputs[2]].data : NULL;
+    size_t channel = e % x->channels;
+    union assay_value v = {.i = sums->sum[e] + moved +
+                                (bias ? bias[channel] : 0)};
+    const struct assay_block block = {.v = &v,
+                                      .n = 1,
+                                      .channel = channel,
+                                      .channels = x->channels,
+                                      .second = sums->second ? sums->second + e
+                                                             : NULL};
+
+    if (x->wraps)
+        v.i = (int32_t)(uint32_t)v.i;
+    assay_program_run(&l->out_program, &block);
+    return v.i;
+}
+
+static int64_t got_at(const struct assay_search_ctx *x, size_t e)
+{
+    const uint8_t *got = x->s->samples[x->worst].got;
+    union assay_value v;
+
+    assay_load_values(x->output->dtype, got + e * x->width, &v, 1);
+    return v.i;
+}
+
+/* The least number in lo..hi + 1 from which the output is no longer below
+ * (or_equal: no longer at or below) what was got; for falling ones, above. */
+static int64_t edge(const struct assay_search_ctx *x, size_t e, int64_t k,
+                    int64_t zero, int64_t lo, int64_t hi, bool or_equal)
+{
+    int64_t got = got_at(x, e);
+
+    while (lo <= hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        int64_t out = output_at(x, e, (mid - zero) * k);
+        bool below = k > 0 ? out < got : out > got;
+
+        if (below || (or_equal && out == got))
+            lo = mid + 1;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+static bool narrow(const struct assay_search_ctx *x, uint32_t variant,
+                   int64_t zero, int64_t *lo, int64_t *hi)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < x->n_first_differing && *lo <= *hi; i++) {
+        size_t e = x->first[i];
+        int64_t k = assay_pad_taps(x->s->one, 0, variant, e), from;
+
+        if (k == 0)
+            return false; /* it differs without a tap in the padding */
+        from = edge(x, e, k, zero, *lo, *hi, false);
+        *hi = edge(x, e, k, zero, *lo, *hi, true) - 1;
+        *lo = from;
+        any = true;
+    }
+    return any && *lo <= *hi;
+}
 
 int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
                 int64_t *values, uint32_t *n, struct assay_err *err)
 {
-    (void)x;
-    (void)e;
-    (void)values;
+    static const int64_t plain[] = {0, 128, -128, 255, 127, 1};
+    const struct assay_tensor *in = &x->s->one->tensors[x->layer->inputs[0]];
+    int64_t zero = in->quant.n > 0 ? in->quant.zero_point[0] : 0, lo, hi;
+
     (void)err;
     *n = 0;
+    if (!x->sums || x->layer->op != ASSAY_OP_CONV2D ||
+        !assay_dtype_is_int(x->output->dtype))
+        return 0;
+    assay_dtype_range(in->dtype, &lo, &hi);
+    if (!narrow(x, e->variant, zero, &lo, &hi))
+        return 0;
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        if (plain[i] >= lo && plain[i] <= hi && *n < ASSAY_SOLUTIONS - 1)
+            values[(*n)++] = plain[i];
+    if (*n == 0)
+        values[(*n)++] = lo;
     return 0;
 }

@@ -421,6 +421,31 @@ static void put_column_counts(struct assay_report *r,
     set(r, r->root, "column_counts", all);
 }
 
+static json_t *hypotheses(struct assay_report *r,
+                          const struct assay_report_foot *f)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < f->n_hypotheses; i++) {
+        const struct assay_report_hypothesis *v = &f->hypotheses[i];
+        json_t *o = json_object();
+
+        set(r, o, "layer", integer(v->layer));
+        set(r, o, "name", text(v->name));
+        set(r, o, "column", text(assay_column_name(v->column)));
+        set(r, o, "id", text(v->id));
+        set(r, o, "differing_matched", integer(v->differing_matched));
+        set(r, o, "differing", integer(v->differing));
+        set(r, o, "all_matched", integer(v->all_matched));
+        set(r, o, "all", integer(v->all));
+        set(r, o, "proved", json_boolean(v->proved));
+        set(r, o, "scope", v->scope[0] != '\0' ? text(v->scope) : json_null());
+        set(r, o, "class", v->proved ? integer(v->class_number) : json_null());
+        append(r, a, o);
+    }
+    return a;
+}
+
 static json_t *fits(struct assay_report *r, const struct assay_report_foot *f)
 {
     json_t *a = json_array();
@@ -462,7 +487,7 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
     put_column_counts(r, f);
     if (json_object_set(r->root, "layers", r->layers) != 0)
         r->failed = true;
-    set(r, r->root, "hypotheses", json_array());
+    set(r, r->root, "hypotheses", hypotheses(r, f));
     set(r, r->root, "fits", fits(r, f));
     put_culprits(r, f);
     set(r, r->root, "verdict",

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host-tools/run_cause.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host-tools/messages.h"
+#include "kernels/cpu.h"
+#include "lib/core/slice_part.h"
+#include "lib/engine/once.h"
+
+#define BUDGET ((size_t)512 << 20) /* bytes of tensors that are kept */
+#define SEARCHED 16                /* culprits */
+
+static void close_sample(struct assay_suspect_sample *s, uint32_t inputs)
+{
+    for (uint32_t i = 0; s->inputs && i < inputs; i++)
+        assay_free((void *)s->inputs[i]);
+    assay_free((void *)s->inputs);
+    assay_free((void *)s->base);
+    assay_free((void *)s->got);
+    memset(s, 0, sizeof(*s));
+}
+
+static uint32_t inputs_of(const struct assay_run_suspect *k)
+{
+    return k->one->layers[0].output;
+}
+
+void assay_run_causes_close(struct assay_run *r)
+{
+    for (size_t i = 0; r->causes && i < r->causes->n; i++) {
+        struct assay_run_suspect *k = &r->causes->v[i];
+
+        for (size_t s = 0; s < k->n_samples; s++)
+            close_sample(&k->samples[s], inputs_of(k));
+        assay_search_free(k->found);
+        assay_slice_free(k->one);
+    }
+    if (r->causes)
+        assay_free(r->causes->v);
+    assay_free(r->causes);
+    r->causes = NULL;
+}
+
+/* ---- keeping --------------------------------------------------------------- */
+
+static size_t bytes_of(const struct assay_tensor *t)
+{
+    size_t n, bytes;
+
+    return assay_tensor_count(t, &n, &bytes, NULL) < 0 ? 0 : bytes;
+}
+
+static void *copy_of(const struct assay_tensor *t, const void *from)
+{
+    size_t bytes = bytes_of(t);
+    void *to = from ? assay_alloc(bytes + 1) : NULL;
+
+    if (to)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+static void *value_of(const struct assay_run *r, const void *const *values,
+                      uint32_t tensor, unsigned depth);
+
+/* What the engine gives for a layer on such inputs; NULL: it cannot be had. */
+static void *computed(const struct assay_run *r, const void *const *values,
+                      uint32_t layer, unsigned depth)
+{
+    const struct assay_layer *l = &r->s->layers[layer];
+    const struct assay_tensor *y = &r->s->tensors[l->output];
+    void *given[ASSAY_MAX_LAYER_INPUTS] = {0}, *out = NULL;
+    struct assay_slice *one = NULL;
+    bool whole = l->op != ASSAY_OP_SKIPPED && depth > 0 &&
+                 assay_slice_single(&one, r->s, layer, NULL) == 0;
+
+    for (uint32_t i = 0; whole && i < l->n_inputs; i++) {
+        uint32_t t = l->inputs[i], mine = one->layers[0].inputs[i];
+
+        if (given[mine] || r->s->tensors[t].role == ASSAY_ROLE_CONSTANT)
+            continue;
+        given[mine] = value_of(r, values, t, depth - 1);
+        whole = given[mine] != NULL;
+    }
+    if (whole)
+        out = assay_alloc(bytes_of(y) + 1);
+    if (out && assay_once(one, assay_cpu_probe(), (const void *const *)given,
+                          one->layers[0].output, out, bytes_of(y), NULL) < 0) {
+        assay_free(out);
+        out = NULL;
+    }
+    for (uint32_t i = 0; i < ASSAY_MAX_LAYER_INPUTS; i++)
+        assay_free(given[i]);
+    assay_slice_free(one);
+    return out;
+}
+
+/* A copy of a tensor as the column has it: recomputed from the last tensors
+ * that it has, where it lacks it. */
+static void *value_of(const struct assay_run *r, const void *const *values,
+                      uint32_t tensor, unsigned depth)
+{
+    int64_t p = r->producer[tensor];
+
+    if (values[tensor])
+        return copy_of(&r->s->tensors[tensor], values[tensor]);
+    return p < 0 ? NULL : computed(r, values, (uint32_t)p, depth);
+}
+
+static struct assay_run_suspect *suspect_of(struct assay_run *r, uint32_t layer,
+                                            enum assay_column column)
+{
+    struct assay_run_causes *c = r->causes;
+    struct assay_run_suspect *k;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (c->v[i].layer == layer && c->v[i].column == column)
+            return &c->v[i];
+    if (c->n == c->cap) {
+        size_t more = c->cap ? 2 * c->cap : 16;
+        struct assay_run_suspect *v = assay_calloc(more, sizeof(*v));
+
+        if (!v)
+            return NULL;
+        if (c->n)
+            memcpy(v, c->v, c->n * sizeof(*v));
+        assay_free(c->v);
+        c->v = v;
+        c->cap = more;
+    }
+    k = &c->v[c->n];
+    k->layer = layer;
+    k->column = column;
+    if (assay_slice_single(&k->one, r->s, layer, NULL) < 0)
+        return NULL;
+    c->n++;
+    return k;
+}
+
+/* The samples that differ most, the worst first. */
+static void keep(struct assay_run_suspect *k, struct assay_suspect_sample *s,
+                 uint64_t mismatch)
+{
+    size_t at = k->n_samples;
+
+    while (at > 0 && k->mismatch[at - 1] < mismatch)
+        at--;
+    if (k->n_samples == ASSAY_SUSPECT_SAMPLES)
+        close_sample(&k->samples[--k->n_samples], inputs_of(k));
+    memmove(&k->samples[at + 1], &k->samples[at],
+            (k->n_samples - at) * sizeof(*s));
+    memmove(&k->mismatch[at + 1], &k->mismatch[at],
+            (k->n_samples - at) * sizeof(mismatch));
+    k->samples[at] = *s;
+    k->mismatch[at] = mismatch;
+    k->n_samples++;
+}
+
+static bool fill(const struct assay_run *r, const struct assay_run_suspect *k,
+                 const void *const *values, const void *got,
+                 struct assay_suspect_sample *s)
+{
+    const struct assay_layer *l = &r->s->layers[k->layer];
+    const struct assay_tensor *y = &r->s->tensors[l->output];
+    void **inputs = assay_calloc(inputs_of(k) + 1, sizeof(*inputs));
+    void *base = assay_alloc(bytes_of(y) + 1);
+    bool whole = inputs && base;
+
+    for (uint32_t i = 0; whole && i < l->n_inputs; i++) {
+        uint32_t mine = k->one->layers[0].inputs[i];
+
+        if (inputs[mine] ||
+            r->s->tensors[l->inputs[i]].role == ASSAY_ROLE_CONSTANT)
+            continue;
+        inputs[mine] = value_of(r, values, l->inputs[i], 64);
+        whole = inputs[mine] != NULL;
+    }
+    s->inputs = (const void *const *)inputs;
+    s->base = base;
+    s->got = copy_of(y, got);
+    return whole && s->got &&
+           assay_once(k->one, assay_cpu_probe(), s->inputs, inputs_of(k), base,
+                      bytes_of(y), NULL) == 0;
+}
+
+static void take(struct assay_run *r, uint32_t layer, enum assay_column column,
+                 const void *const *values, const void *got, uint64_t mismatch)
+{
+    size_t bytes = 4 * bytes_of(&r->s->tensors[r->s->layers[layer].output]);
+    struct assay_run_suspect *k;
+    struct assay_suspect_sample s = {0};
+
+    if (!got || mismatch == 0 || r->causes->bytes + bytes > BUDGET)
+        return;
+    k = suspect_of(r, layer, column);
+    if (!k || (k->n_samples == ASSAY_SUSPECT_SAMPLES &&
+               k->mismatch[k->n_samples - 1] >= mismatch))
+        return;
+    r->causes->bytes += bytes;
+    k->of_reference = got == r->values[r->s->layers[layer].output];
+    if (fill(r, k, values, got, &s))
+        keep(k, &s, mismatch);
+    else
+        close_sample(&s, inputs_of(k));
+}
+
+/* Where every engine agrees, the odd one is the reference. */
+static void take_cpu(struct assay_run *r, uint32_t i)
+{
+    const struct assay_sample_layer *n = &r->now[i];
+    uint32_t t = r->s->layers[i].output;
+    const void *host = n->result[ASSAY_COL_HOST];
+    const void *cpu = n->result[ASSAY_COL_CPU];
+    bool apart =
+        host && cpu && memcmp(host, cpu, bytes_of(&r->s->tensors[t])) != 0;
+
+    take(r, i, ASSAY_COL_CPU, r->values, apart ? cpu : r->values[t],
+         n->facts.isolated_mismatch ? n->facts.isolated_mismatch
+                                    : n->facts.mismatch);
+}
+
+void assay_run_causes_take(struct assay_run *r,
+                           const struct assay_judgement *cpu)
+{
+    if (!r->causes)
+        r->causes = assay_calloc(1, sizeof(*r->causes));
+    for (uint32_t i = 0; r->causes && i < r->s->n_layers; i++) {
+        if (!r->layers[i].selected)
+            continue;
+        if (cpu[i].culprit)
+            take_cpu(r, i);
+        for (unsigned s = 0; s < ASSAY_SIDES; s++) {
+            const struct assay_run_side *k = &r->sides[s];
+
+            if (k->here && assay_judge_column(&k->facts[i]).culprit)
+                take(r, i, assay_side_column(s), (const void *const *)k->values,
+                     k->observed.values[r->s->layers[i].output],
+                     k->facts[i].rerun_mismatch);
+        }
+    }
+}
+
+/* ---- searching ------------------------------------------------------------- */
+
+static int by_layer(const void *p, const void *q)
+{
+    const struct assay_run_suspect *a = p, *b = q;
+
+    if (a->layer != b->layer)
+        return a->layer < b->layer ? -1 : 1;
+    return (int)a->column - (int)b->column;
+}
+
+static void fingerprints(struct assay_run_suspect *k)
+{
+    const struct assay_suspect_sample *s = &k->samples[0];
+    const struct assay_fingerprint_view v = {
+        .t = &k->one->tensors[k->one->layers[0].output],
+        .layer = &k->one->layers[0],
+        .slice = k->one,
+        .base = s->base,
+        .got = s->got,
+        .inputs = s->inputs};
+
+    k->n_fingerprints = assay_fingerprint(&v, k->fingerprints);
+}
+
+static int search(const struct assay_run *r, struct assay_run_suspect *k,
+                  struct assay_err *err)
+{
+    const struct assay_suspect s = {.one = k->one,
+                                    .whole = r->s,
+                                    .layer = k->layer,
+                                    .samples = k->samples,
+                                    .n_samples = k->n_samples};
+    const struct assay_search_options o = {.pairs = true,
+                                           .cpu_flags = assay_cpu_probe()};
+
+    k->searched = true;
+    k->has_layout =
+        assay_layout_find(&k->layout, assay_suspect_output(&s),
+                          k->samples[0].base, k->samples[0].got, NULL, NULL);
+    if (k->has_layout)
+        return 0;
+    fingerprints(k);
+    return assay_cause_search(&k->found, &s, &o, err);
+}
+
+int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
+{
+    int rc = 0;
+
+    if (!r->causes)
+        return 0;
+    if (r->causes->n > 1)
+        qsort(r->causes->v, r->causes->n, sizeof(*r->causes->v), by_layer);
+    for (size_t i = 0; i < r->causes->n && i < SEARCHED && rc == 0; i++)
+        if (r->causes->v[i].n_samples > 0)
+            rc = search(r, &r->causes->v[i], err);
+    return rc;
+}
+
+const struct assay_run_suspect *assay_run_cause_of(const struct assay_run *r,
+                                                   uint32_t layer,
+                                                   enum assay_column column)
+{
+    for (size_t i = 0; r->causes && i < r->causes->n; i++)
+        if (r->causes->v[i].layer == layer && r->causes->v[i].column == column)
+            return &r->causes->v[i];
+    return NULL;
+}
+
+bool assay_run_cause_proved(const struct assay_run_suspect *k)
+{
+    return k && (k->has_layout || (k->found && k->found->n_proved > 0));
+}
