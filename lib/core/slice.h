@@ -245,7 +245,7 @@ struct assay_layer {
     struct assay_program real_steps; /* REAL_UNARY: float steps in between */
     const char *arith;     /* its name: "fp32_rne", "ort_fma", ... or "" */
     bool arith_overridden; /* by --arith */
-    /* A layer that carries its multipliers (form.h); not on the wire. */
+    /* A layer that carries its multipliers (form.h). */
     const char *form; /* "conv", "add", ...; NULL: none */
     uint32_t n_fields;
     struct assay_field *fields;
