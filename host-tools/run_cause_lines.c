@@ -170,6 +170,20 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
     return out;
 }
 
+const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer)
+{
+    for (unsigned c = ASSAY_COL_CPU; c < ASSAY_COL_COUNT; c++) {
+        const struct assay_run_suspect *k =
+            assay_run_cause_of(r, layer, (enum assay_column)c);
+
+        if (k != NULL && k->has_layout)
+            return k->layout.id;
+        if (k != NULL && k->found != NULL && k->found->n_proved > 0)
+            return assay_cause_of(k->found->v[0].edits[0].id)->id;
+    }
+    return "";
+}
+
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out)
 {

@@ -59,6 +59,8 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
 const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
                                  enum assay_column column, char *out,
                                  size_t cap);
+/* Id alone, of any column: "P5", "L1", "". */
+const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer);
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out);
 /* The sentence of the whole run and the id of its message. */

@@ -72,6 +72,7 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->arith_overridden = l->arith_overridden;
     row->compared = k->n_compared > 0;
     row->verdict = k->verdict;
+    row->cause = assay_run_cause_id(r, i);
     for (unsigned s = ASSAY_SIDES; s-- > 0 && !k->judgement.culprit;) {
         if (k->side[s].judgement.culprit)
             row->verdict = k->side[s].verdict;
@@ -321,12 +322,15 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
                sizeof(sum->side_status[s]));
     for (uint32_t i = 0; i < r->n_culprits && out->culprits != NULL; i++) {
         const struct assay_run_culprit *c = &r->culprits[i];
+        char text[200];
 
+        assay_run_cause_text(r, c->layer, c->column, text, sizeof(text));
         out->culprits[f->n_culprits++] = (struct assay_report_culprit){
             .index = c->layer,
             .name = r->s->layers[c->layer].name,
             .column = c->column,
             .verdict = c->verdict,
+            .hypothesis = assay_arena_str(r->arena, text, strlen(text)),
         };
     }
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {

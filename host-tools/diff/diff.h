@@ -271,6 +271,7 @@ struct assay_row {
     const char *detail; /* one sentence or "" */
     bool culprit, arith_overridden, compared;
     enum assay_verdict verdict;   /* of a culprit */
+    const char *cause;            /* its id where one is proved, "P5"; or "" */
     struct assay_diff cumulative; /* count 0: not run so */
     struct assay_diff isolated;   /* on the reference's inputs */
     struct assay_row_column columns[ASSAY_COL_COUNT];
