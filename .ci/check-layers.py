@@ -65,6 +65,7 @@ for isa in ("neon", "dotprod", "i8mm"):
     EXTRA["kernels/%s/*" % isa] = ["<arm_neon.h>"]
 EXTRA["host-tools/model/onnx*"] = ["<protobuf-c/protobuf-c.h>",
                                    '"host-tools/model/onnx.pb-c.h"']
+EXTRA["host-tools/model/record*"] = ['"proto/bundle.h"']
 
 
 def matches(name, patterns):

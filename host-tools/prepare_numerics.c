@@ -84,6 +84,28 @@ static int use_rules(struct assay_prepared *p, const char *name,
     return rc;
 }
 
+/* A recorded slice keeps its programs; what proves them is looked up. */
+static int use_recorded(struct assay_prepared *p, const struct assay_options *o,
+                        struct assay_err *err)
+{
+    const struct assay_slice *s = p->slice;
+    int rc = 0;
+
+    if (o->numerics != NULL)
+        return assay_fail_message(
+            err, ASSAY_EUSAGE, ASSAY_MSG_NUMERICS_RECORDED, "name", o->numerics,
+            "path", assay_prepare_path(o), "own", s->numerics, NULL);
+    for (uint32_t i = 0; i < s->n_layers; i++)
+        p->own_numerics = p->own_numerics || s->layers[i].form != NULL;
+    if (p->own_numerics && known_name(s->numerics, assay_numerics_builtin))
+        rc = assay_numerics_open(&p->rules, s->numerics, err);
+    else
+        p->rules.n =
+            (struct assay_numerics){.name = s->numerics, .source = "the slice"};
+    p->numerics = s->numerics;
+    return rc;
+}
+
 int assay_prepare_numerics(struct assay_prepared *p,
                            const struct assay_options *o, struct assay_err *err)
 {
@@ -92,6 +114,8 @@ int assay_prepare_numerics(struct assay_prepared *p,
     bool of_forms = chosen && (assay_numerics_is_path(o->numerics) ||
                                known_name(o->numerics, assay_numerics_builtin));
 
+    if (strcmp(p->slice->model_format, "slice") == 0)
+        return use_recorded(p, o, err);
     if (own[0] != '\0') {
         p->own_numerics = true;
         if (!chosen || of_forms)

@@ -53,6 +53,8 @@ struct assay_case {
     size_t n_told;
     struct assay_case_difference *differences; /* owned */
     size_t n_differences;
+    /* A bundle that its samples come from, instead of files (record.h). */
+    struct assay_bundle *record; /* owned; NULL: none */
 };
 
 int assay_case_open(struct assay_case *out, const char *folder,

@@ -12,6 +12,7 @@
 #include "host-tools/model/differ.h"
 #include "host-tools/model/file.h"
 #include "host-tools/model/hbdk_text.h"
+#include "host-tools/model/record.h"
 #include "host-tools/model/sample.h"
 
 #define MAX_FILES 100000
@@ -566,8 +567,12 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
                        .note = note,
                        .err = err};
     const char *path = c->columns[side].paths[sample];
-    int rc = assay_sample_new(&s, slice, err);
+    int rc = c->record ? assay_record_sample(out, c, sample, slice,
+                                             ASSAY_RECORD_GOT, err)
+                       : assay_sample_new(&s, slice, err);
 
+    if (c->record)
+        return rc;
     if (rc)
         return rc;
     l.disputed =

@@ -256,8 +256,11 @@ struct assay_layer {
 
 struct assay_slice {
     struct assay_arena *arena; /* owns everything below */
+    struct assay_arena *blobs; /* more that it owns: constants as they came */
+                               /* in one file; NULL: none */
     const char *model_name;    /* file name without folders */
-    const char *model_format;  /* "onnx" */
+    const char *model_format;  /* "onnx"; "slice": its programs are as they */
+                               /* are to be run, no numerics is applied */
     uint8_t model_sha256[ASSAY_SHA256_LEN];
     const char *numerics; /* name of the reference's numerics, see arith.h */
     uint32_t n_tensors, cap_tensors;

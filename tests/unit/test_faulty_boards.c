@@ -8,6 +8,7 @@
  * links: host-tools/vendor/
  * links: host-tools/run_pass.c host-tools/run_report.c host-tools/run_sample.c
  * links: host-tools/run_save.c host-tools/run_verdict.c host-tools/select.c
+ * links: host-tools/run_cause.c host-tools/run_cause_lines.c host-tools/cause/
  * links: host-tools/run_differ.c host-tools/run_fit.c host-tools/fit/
  * links: host-tools/run_numerics.c host-tools/prepare_numerics.c
  * links: host-tools/prepare_differ.c host-tools/fit_case.c
@@ -15,6 +16,7 @@
  * links: host-tools/messages.c host-tools/options.c host-tools/options_value.c
  * links: host-tools/local.c host-tools/diff/ host-tools/report/
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
+ * links: proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lprotobuf-c -lzip -ljansson -lyaml -lxxhash -lmbedcrypto -lz
  */
