@@ -9,6 +9,7 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_import(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_show(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_info(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_pinpoint(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_fit_arith(const struct assay_options *o, int argc, char **argv);
 
 /* show --vendor: the table of all layers and the findings; one layer's line. */

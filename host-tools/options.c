@@ -43,15 +43,17 @@ static const struct {
     {ASSAY_CMD_SHOW, "show", "CASE | MODEL",
      "print the layers: shapes, scales, programs, kernels"},
     {ASSAY_CMD_INFO, "info", "", "say what a board is"},
+    {ASSAY_CMD_PINPOINT, "pinpoint", "CASE | -m MODEL -i INPUT -r REFERENCE",
+     "say why layers differ: of the reference, or of --got"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare",   "pinpoint", "explain", "impact", "lint",    "mutate",
-    "replay",    "image",    "triage",  "keygen", "pair",    "deploy",
-    "self-test", "nightly",  "history", "report", "vectors",
+    "compare", "explain", "impact", "lint",    "mutate", "replay",
+    "image",   "triage",  "keygen", "pair",    "deploy", "self-test",
+    "nightly", "history", "report", "vectors",
 };
 
 static const struct {
@@ -336,7 +338,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_CASE,
                                   "command", assay_command_name(o->command),
                                   NULL);
-    if ((o->command == ASSAY_CMD_RUN || o->command == ASSAY_CMD_FIT) &&
+    if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_PINPOINT | ASSAY_CMD_FIT)) !=
+            0 &&
         o->model != NULL && o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", o->model, NULL);

@@ -24,6 +24,7 @@ enum assay_command {
     ASSAY_CMD_SHOW = 4,
     ASSAY_CMD_INFO = 8,
     ASSAY_CMD_FIT = 16,
+    ASSAY_CMD_PINPOINT = 256,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
@@ -60,7 +61,9 @@ struct assay_options {
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
-    const char *target; /* --target or ASSAY_TARGET; NULL */
+    const char *got;        /* pinpoint: tensors to be explained */
+    const char *hypothesis; /* pinpoint: the only entry to try */
+    const char *target;     /* --target or ASSAY_TARGET; NULL */
     bool local;
     struct assay_strings layers, skip_layers, op_types;
     const char *start_layer, *end_layer, *layer;

@@ -17,7 +17,7 @@
 #include "host-tools/prepare.h"
 #include "host-tools/progress.h"
 
-#define ASSAY_SIDES ASSAY_CASE_SIDES /* 0 sim, 1 bpu */
+#define ASSAY_SIDES ASSAY_CASE_SIDES /* 0 sim, 1 bpu, 2 got */
 
 /* One layer in a column of the compiled model, over all samples. */
 struct assay_run_cell {

@@ -268,7 +268,7 @@ static void fingerprints(struct assay_run_suspect *k)
 }
 
 static int search(const struct assay_run *r, struct assay_run_suspect *k,
-                  struct assay_err *err)
+                  const struct assay_edit *only, struct assay_err *err)
 {
     const struct assay_suspect s = {.one = k->one,
                                     .whole = r->s,
@@ -276,6 +276,8 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
                                     .samples = k->samples,
                                     .n_samples = k->n_samples};
     const struct assay_search_options o = {.pairs = true,
+                                           .only =
+                                               r->o->hypothesis ? only : NULL,
                                            .cpu_flags = assay_cpu_probe()};
 
     k->searched = true;
@@ -288,17 +290,29 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
     return assay_cause_search(&k->found, &s, &o, err);
 }
 
+/* "P5" is all its variants. */
+static int read_only(const char *text, struct assay_edit *only,
+                     struct assay_err *err)
+{
+    if (!text || strchr(text, '='))
+        return text ? assay_edit_parse(only, text, err) : 0;
+    *only = (struct assay_edit){.id = assay_cause_find(text),
+                                .variant = ASSAY_ALL_VARIANTS};
+    return only->id < ASSAY_CAUSE_COUNT ? 0 : assay_edit_parse(only, text, err);
+}
+
 int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
 {
-    int rc = 0;
+    struct assay_edit only;
+    int rc = read_only(r->o->hypothesis, &only, err);
 
-    if (!r->causes)
-        return 0;
+    if (rc || !r->causes)
+        return rc;
     if (r->causes->n > 1)
         qsort(r->causes->v, r->causes->n, sizeof(*r->causes->v), by_layer);
     for (size_t i = 0; i < r->causes->n && i < SEARCHED && rc == 0; i++)
         if (r->causes->v[i].n_samples > 0)
-            rc = search(r, &r->causes->v[i], err);
+            rc = search(r, &r->causes->v[i], &only, err);
     return rc;
 }
 

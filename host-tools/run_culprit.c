@@ -395,6 +395,31 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
         layer_line(r, y, l);
 }
 
+/* pinpoint: every culprit's cause. */
+static void others_lines(const struct assay_run *r,
+                         const struct assay_run_summary *sum,
+                         struct assay_lines *l)
+{
+    char text[TEXT], prefix[64];
+
+    for (uint32_t i = 0; i < r->n_culprits; i++) {
+        const struct assay_run_culprit *c = &r->culprits[i];
+        const struct assay_layer *y = &r->s->layers[c->layer];
+        const struct assay_diff *d = culprit_diff(r, c->layer, c->column);
+
+        if (c->layer == sum->first_culprit && c->column == sum->first_column)
+            continue;
+        assay_message(text, sizeof(text), ASSAY_MSG_CULPRIT, "index",
+                      assay_num_u(c->layer).text, "name", y->name, "column",
+                      assay_column_name(c->column), NULL);
+        snprintf(prefix, sizeof(prefix),
+                 "%s: ", assay_verdict_name(c->verdict));
+        assay_line_add(l, prefix, text);
+        where_lines(&r->s->tensors[y->output], d, d->count, l);
+        assay_run_cause_lines(r, c->layer, c->column, l);
+    }
+}
+
 void assay_run_culprit_lines(const struct assay_run *r,
                              const struct assay_run_summary *sum,
                              struct assay_lines *l)
@@ -416,6 +441,9 @@ void assay_run_culprit_lines(const struct assay_run *r,
     else
         side_lines(r, sum->first_culprit, sum->first_column, l);
     assay_run_cause_lines(r, sum->first_culprit, sum->first_column, l);
-    also_line(r, sum, l);
+    if (r->o->command == ASSAY_CMD_PINPOINT)
+        others_lines(r, sum, l);
+    else
+        also_line(r, sum, l);
     assay_run_fit_lines(r, l);
 }

@@ -531,7 +531,7 @@ static void last_line(const struct assay_run *r,
     bool match = sum->has_verdict && sum->verdict == ASSAY_VERDICT_MATCH;
 
     for (unsigned c = ASSAY_COL_CPU; c < ASSAY_COL_COUNT; c++) {
-        if ((sum->observed & (1u << c)) != 0)
+        if ((sum->observed & (1u << c)) != 0 || c == ASSAY_COL_GOT)
             continue;
         if (columns[0] != '\0')
             strcat(columns, ", ");

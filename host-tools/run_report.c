@@ -334,7 +334,8 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         };
     }
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
-        if ((sum->observed & (1u << c)) == 0 && c >= ASSAY_COL_CPU)
+        if ((sum->observed & (1u << c)) == 0 && c >= ASSAY_COL_CPU &&
+            c != ASSAY_COL_GOT)
             out->not_examined[f->n_not_examined++] =
                 assay_column_name((enum assay_column)c);
     }

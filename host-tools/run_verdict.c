@@ -91,6 +91,11 @@ static struct assay_evidence side_evidence(const struct assay_run *r,
     else if (k->n_compared > 0)
         e.cpu_ref = ASSAY_REL_EQUAL;
     e.input_differs = k->side[side].input_differs;
+    if (side == ASSAY_CASE_GOT) { /* some other engine: what it computes */
+        e.host_cpu = ASSAY_REL_EQUAL;
+        e.cpu_ref = ASSAY_REL_DIFFERS;
+        e.numerics_proved = true;
+    }
     e.layout_found = cause != NULL && cause->has_layout;
     e.hypothesis_proved = assay_run_cause_proved(cause);
     assay_column_relations(&e, side == ASSAY_CASE_BPU, &sim, &bpu,
@@ -232,7 +237,7 @@ struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer)
 static uint32_t missing_columns(const struct assay_run *r,
                                 const struct assay_run_summary *sum)
 {
-    const char *named[ASSAY_SIDES] = {r->o->sim, r->o->bpu};
+    const char *named[ASSAY_SIDES] = {r->o->sim, r->o->bpu, r->o->got};
     uint32_t missing = r->o->require & ~sum->observed;
 
     for (unsigned s = 0; s < ASSAY_SIDES; s++) {

@@ -106,14 +106,21 @@ static int single(struct collector *c, struct assay_edit *e,
     return rc;
 }
 
-static int singles(struct collector *c, struct assay_err *err)
+static int singles(struct collector *c, const struct assay_edit *only,
+                   struct assay_err *err)
 {
     for (unsigned id = 0; id < ASSAY_CAUSE_COUNT; id++) {
         uint32_t n = assay_cause_variants(assay_cause_of(id));
 
         for (uint32_t v = 0; v < n; v++) {
             struct assay_edit e = {.id = (enum assay_cause_id)id, .variant = v};
-            int rc = single(c, &e, err);
+            int rc;
+
+            if (only &&
+                (only->id != e.id ||
+                 (only->variant != v && only->variant != ASSAY_ALL_VARIANTS)))
+                continue;
+            rc = single(c, &e, err);
 
             if (rc < 0)
                 return rc;
@@ -270,9 +277,7 @@ int assay_cause_search(struct assay_search **out, const struct assay_suspect *s,
     c.out->differing = c.x.differing;
     c.out->all = c.x.all;
     if (!rc && c.x.differing > 0) {
-        struct assay_edit only = o->only ? *o->only : (struct assay_edit){0};
-
-        rc = o->only ? judge(&c, &only, 1, err) : singles(&c, err);
+        rc = singles(&c, o->only, err);
         if (rc >= 0 && o->pairs && !o->only && c.out->n_proved == 0)
             rc = pairs(&c, err);
         sort(c.out);

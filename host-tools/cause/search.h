@@ -39,10 +39,13 @@ struct assay_hypothesis {
     uint32_t class_number;
 };
 
+#define ASSAY_ALL_VARIANTS UINT32_MAX
+
 struct assay_search_options {
     bool pairs; /* combinations when nothing single is proved */
-    const struct assay_edit *only; /* --hypothesis; NULL: the catalogue */
-    uint32_t cpu_flags;            /* of the engine */
+    /* NULL: the catalogue. A variant of ASSAY_ALL_VARIANTS is all of them. */
+    const struct assay_edit *only;
+    uint32_t cpu_flags; /* of the engine */
 };
 
 struct assay_search {

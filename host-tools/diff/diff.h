@@ -94,7 +94,8 @@ enum assay_column {
     ASSAY_COL_CPU = 2,
     ASSAY_COL_SIM = 3,
     ASSAY_COL_BPU = 4,
-    ASSAY_COL_COUNT = 5,
+    ASSAY_COL_GOT = 5, /* of pinpoint: another library, CPU, board */
+    ASSAY_COL_COUNT = 6,
 };
 const char *assay_column_name(enum assay_column c);
 

@@ -14,7 +14,7 @@
 
 #define MAX_ENTRIES 200000
 
-static const char *const folders[ASSAY_CASE_SIDES] = {"sim", "bpu"};
+static const char *const folders[ASSAY_CASE_SIDES] = {"sim", "bpu", "got"};
 
 static void tell(const struct assay_model_note *note, const char *path,
                  const char *name, const char *why)
