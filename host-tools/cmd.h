@@ -10,6 +10,8 @@ int assay_cmd_import(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_show(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_info(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_pinpoint(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_mutate(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_replay(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_fit_arith(const struct assay_options *o, int argc, char **argv);
 
 /* show --vendor: the table of all layers and the findings; one layer's line. */

@@ -45,14 +45,18 @@ static const struct {
     {ASSAY_CMD_INFO, "info", "", "say what a board is"},
     {ASSAY_CMD_PINPOINT, "pinpoint", "CASE | -m MODEL -i INPUT -r REFERENCE",
      "say why layers differ: of the reference, or of --got"},
+    {ASSAY_CMD_REPLAY, "replay", "FILE.assay",
+     "run a saved failure again, here or on a board"},
+    {ASSAY_CMD_MUTATE, "mutate", "CASE | MODEL",
+     "write a slice whose arithmetic deviates in one entry of the catalogue"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "explain", "impact", "lint",    "mutate", "replay",
-    "image",   "triage",  "keygen", "pair",    "deploy", "self-test",
+    "compare", "explain", "impact", "lint",    "image",
+    "triage",  "keygen",  "pair",   "deploy",  "self-test",
     "nightly", "history", "report", "vectors",
 };
 
@@ -316,6 +320,23 @@ static void fill_getopt(struct option *longs, char *shorts)
     *shorts = '\0';
 }
 
+/* mutate: what it cannot do without. */
+static int check_mutate(const struct assay_options *o, struct assay_err *err)
+{
+    if (o->layer == NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_MUTATE_NO_LAYER,
+                                  NULL);
+    if (o->list)
+        return 0;
+    if (o->set.n == 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_MUTATE_NO_SET,
+                                  NULL);
+    if (o->output_dir == NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_MUTATE_NO_OUT,
+                                  NULL);
+    return 0;
+}
+
 static int check_together(struct assay_options *o, struct assay_err *err)
 {
     if (o->help || o->version)
@@ -343,7 +364,7 @@ static int check_together(struct assay_options *o, struct assay_err *err)
         o->model != NULL && o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", o->model, NULL);
-    return 0;
+    return o->command == ASSAY_CMD_MUTATE ? check_mutate(o, err) : 0;
 }
 
 static int parse_command_line(struct assay_options *o, int argc, char **argv,

@@ -24,6 +24,8 @@ enum assay_command {
     ASSAY_CMD_SHOW = 4,
     ASSAY_CMD_INFO = 8,
     ASSAY_CMD_FIT = 16,
+    ASSAY_CMD_MUTATE = 32,
+    ASSAY_CMD_REPLAY = 64,
     ASSAY_CMD_PINPOINT = 256,
 };
 
@@ -78,6 +80,8 @@ struct assay_options {
     uint32_t cpumask;
     const char *numerics;
     struct assay_strings arith; /* LAYER=NAME */
+    struct assay_strings set;   /* mutate: edits, in order */
+    const char *save_failing;   /* a folder, or NULL */
     struct assay_strings scales, vendor;
     bool json_stdout;
     const char *json;

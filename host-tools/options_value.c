@@ -288,6 +288,9 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_OUTPUT_DIR:
         return set_string(&o->output_dir, name, value, err);
     case ASSAY_OPT_SIM: return set_string(&o->sim, name, value, err);
+    case ASSAY_OPT_SET: return add_string(&o->set, name, value, err);
+    case ASSAY_OPT_SAVE_FAILING:
+        return set_string(&o->save_failing, name, value, err);
     case ASSAY_OPT_GOT: return set_string(&o->got, name, value, err);
     case ASSAY_OPT_HYPOTHESIS:
         return set_string(&o->hypothesis, name, value, err);

@@ -6,6 +6,7 @@
 
 #include "host-tools/messages.h"
 #include "host-tools/model/file.h"
+#include "host-tools/model/record.h"
 
 static void print_note(void *self, const char *text)
 {
@@ -96,7 +97,10 @@ static int open_case(struct assay_prepared *p, const struct assay_options *o,
         *model = p->c.model_path;
         return rc;
     }
-    if (o->command != ASSAY_CMD_RUN && o->command != ASSAY_CMD_FIT)
+    if (o->command == ASSAY_CMD_REPLAY)
+        return assay_case_from_record(&p->c, path, err);
+    if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_FIT | ASSAY_CMD_PINPOINT)) ==
+        0)
         return 0; /* only the model is wanted */
     if (o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,

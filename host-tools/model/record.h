@@ -20,6 +20,10 @@ void assay_record_close(struct assay_bundle *b); /* NULL safe */
 /* Text of a note, or "". */
 const char *assay_record_text(const struct assay_bundle *b, const char *key);
 
+/* Writes to a temporary name, then renames. */
+int assay_record_write(const char *path, const struct assay_buf *bytes,
+                       struct assay_err *err) ASSAY_MUST_CHECK;
+
 /* A case of an .assay: model and samples are in it. One without samples is
  * refused. */
 int assay_case_from_record(struct assay_case *out, const char *path,
