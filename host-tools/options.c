@@ -49,15 +49,16 @@ static const struct {
      "run a saved failure again, here or on a board"},
     {ASSAY_CMD_MUTATE, "mutate", "CASE | MODEL",
      "write a slice whose arithmetic deviates in one entry of the catalogue"},
+    {ASSAY_CMD_EXPLAIN, "explain", "CASE --layer NAME --at N,H,W,C",
+     "print the hand calculation of one element"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "explain", "impact", "lint",    "image",
-    "triage",  "keygen",  "pair",   "deploy",  "self-test",
-    "nightly", "history", "report", "vectors",
+    "compare", "impact",    "lint",    "image",   "triage", "keygen",  "pair",
+    "deploy",  "self-test", "nightly", "history", "report", "vectors",
 };
 
 static const struct {
@@ -364,6 +365,9 @@ static int check_together(struct assay_options *o, struct assay_err *err)
         o->model != NULL && o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", o->model, NULL);
+    if (o->command == ASSAY_CMD_EXPLAIN && (o->layer == NULL || o->at == NULL))
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_EXPLAIN_WHAT,
+                                  NULL);
     return o->command == ASSAY_CMD_MUTATE ? check_mutate(o, err) : 0;
 }
 

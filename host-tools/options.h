@@ -27,6 +27,7 @@ enum assay_command {
     ASSAY_CMD_MUTATE = 32,
     ASSAY_CMD_REPLAY = 64,
     ASSAY_CMD_PINPOINT = 256,
+    ASSAY_CMD_EXPLAIN = 512,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
@@ -63,6 +64,7 @@ struct assay_options {
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
+    const char *at;         /* explain: index of the element */
     const char *got;        /* pinpoint: tensors to be explained */
     const char *hypothesis; /* pinpoint: the only entry to try */
     const char *target;     /* --target or ASSAY_TARGET; NULL */

@@ -304,6 +304,7 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->start_layer, name, value, err);
     case ASSAY_OPT_END_LAYER:
         return set_string(&o->end_layer, name, value, err);
+    case ASSAY_OPT_AT: return set_string(&o->at, name, value, err);
     case ASSAY_OPT_LAYER: return set_string(&o->layer, name, value, err);
     case ASSAY_OPT_NUMERICS: return set_string(&o->numerics, name, value, err);
     default:
