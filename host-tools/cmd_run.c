@@ -8,6 +8,7 @@
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
 #include "host-tools/run_cause.h"
+#include "host-tools/run_failing.h"
 #include "kernels/cpu.h"
 
 static int allocate(struct assay_run *r, struct assay_err *err)
@@ -174,6 +175,13 @@ static int finish(struct assay_run *r, int argc, char **argv)
                 assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
                               text, NULL));
     }
+    if (assay_run_save_failing(r, &err) < 0) {
+        /* The run is judged all the same. */
+        int failed = assay_cmd_failed(&err);
+        int code = assay_run_report(r, &sum, argc, argv);
+
+        return code < 128 ? assay_exit_combine(code, failed) : code;
+    }
     return assay_run_report(r, &sum, argc, argv);
 }
 
@@ -215,6 +223,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
     rc = allocate(&r, &err);
     if (rc == 0)
         rc = assay_run_select(&r, &err);
+    if (rc == 0)
+        assay_run_replay_begin(&r);
     if (rc == 0 && !o->list)
         rc = assay_run_sides_open(&r, &err);
     if (rc == 0 && o->list) {

@@ -82,6 +82,19 @@ struct assay_run_culprit {
     enum assay_verdict verdict;
 };
 
+/* Bundles of culprits; run_failing.h. */
+struct assay_run_saved {
+    uint32_t layer;
+    enum assay_column column;
+    const char *path; /* in the run's arena */
+};
+struct assay_run_failing {
+    struct assay_run_saved *v; /* in the run's arena; by layer, then column */
+    size_t n;
+    /* A replay: elements of what was got when the bundle was made. */
+    uint64_t again, compared;
+};
+
 struct assay_run {
     const struct assay_options *o;
     struct assay_prepared p;
@@ -114,6 +127,7 @@ struct assay_run {
     char started[32];                /* RFC 3339 */
     struct assay_fit_session *fit;   /* what would fit, or NULL */
     struct assay_run_causes *causes; /* run_cause.h; NULL: no culprit */
+    struct assay_run_failing failing;
 };
 
 /* select.c: fills run and selected of every layer. */

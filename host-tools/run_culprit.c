@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host-tools/report/report.h"
+#include "host-tools/run_failing.h"
 #include "host-tools/run_lines.h"
 
 #define TEXT 1024
@@ -446,4 +447,5 @@ void assay_run_culprit_lines(const struct assay_run *r,
     else
         also_line(r, sum, l);
     assay_run_fit_lines(r, l);
+    assay_run_failing_lines(r, sum, l);
 }

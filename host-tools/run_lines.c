@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host-tools/model/record.h"
 #include "host-tools/report/report.h"
 
 #define TEXT 1024
@@ -62,6 +63,10 @@ const char *assay_run_reference(const struct assay_run *r, char *out,
 
     if (r->n_golden == 0 || !c->has_goldens)
         return assay_message(out, cap, ASSAY_MSG_REF_HOST, NULL);
+    if (c->record != NULL) {
+        snprintf(out, cap, "%s", assay_record_text(c->record, "expected"));
+        return out;
+    }
     if (c->engine[0] == '\0')
         return assay_message(out, cap, ASSAY_MSG_REF_FILES, NULL);
     return assay_message(out, cap, ASSAY_MSG_HEAD_GOLDEN, "engine", c->engine,

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "host-tools/report/report.h"
-#include "host-tools/run_lines.h"
+#include "host-tools/run_failing.h"
 #include "kernels/cpu.h"
 
 struct output {
@@ -16,7 +16,7 @@ struct output {
     struct assay_report_culprit *culprits;
     struct assay_lines head_lines, tail_lines;
     const char *not_examined[ASSAY_COL_COUNT];
-    const char *artifacts[4];
+    const char *artifacts[2]; /* reports */
     char sentence[1024], reference[256], hash[2 * ASSAY_SHA256_LEN + 1];
     char json_path[4096];
 };
@@ -304,7 +304,6 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
                                        sizeof(out->sentence), &id),
         .culprits = out->culprits,
         .not_examined = out->not_examined,
-        .artifacts = out->artifacts,
         .error = r->error.code != 0 ? r->error.text : "",
         .partial = r->error.code != 0 || r->interrupted != 0,
         .received_bytes = received,
@@ -341,6 +340,22 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
     }
 }
 
+/* Reports, then bundles. */
+static size_t list_artifacts(const struct assay_run *r, struct output *out,
+                             size_t n)
+{
+    size_t k = 0;
+    const char **v =
+        assay_arena_array(r->arena, n + r->failing.n + 1, sizeof(*v));
+
+    for (size_t i = 0; i < n && v != NULL; i++)
+        v[k++] = out->artifacts[i];
+    for (size_t i = 0; i < r->failing.n && v != NULL; i++)
+        v[k++] = r->failing.v[i].path;
+    out->foot.artifacts = v;
+    return k;
+}
+
 int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
                      int argc, char **argv)
 {
@@ -359,6 +374,7 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     out->head_lines.wide = out->tail_lines.wide = r->o->wide;
     assay_run_head_lines(r, sum, &out->head_lines);
     assay_run_difference_lines(r, &out->head_lines);
+    assay_run_replay_lines(r, &out->head_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
     fill_head(r, sum, argc, argv, out);
     if (assay_run_numerics_rules(r, &out->head) < 0 ||
@@ -373,7 +389,7 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     }
     if (r->o->json != NULL)
         out->artifacts[n++] = r->o->json;
-    out->foot.n_artifacts = n;
+    out->foot.n_artifacts = list_artifacts(r, out, n);
     rc = write_report(r, out, r->o->json_stdout ? "json" : "text", NULL);
     for (size_t i = 0; i < n; i++) {
         if (write_report(r, out, "json", out->artifacts[i]) < 0)

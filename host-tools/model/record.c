@@ -149,6 +149,8 @@ static int fill_case(struct assay_case *c, const char *path)
         !c->input_rows)
         return ASSAY_EMEMORY;
     c->n_samples = n;
+    snprintf(c->opt, sizeof(c->opt), "%.15s",
+             assay_bundle_text(b, "golden_opt"));
     for (size_t i = 0; i < n; i++) {
         c->input_rows[i] = ASSAY_CASE_WHOLE;
         c->inputs[i] = text_copy(path);
