@@ -20,6 +20,13 @@ struct assay_prepared;
 void assay_show_vendor(const struct assay_prepared *p);
 void assay_show_vendor_layer(const struct assay_prepared *p, uint32_t layer);
 
+/* Writes a file .slice and prints that; `mutation`: what was changed in it on
+ * purpose, or "". */
+struct assay_slice;
+int assay_cmd_write_slice(const char *path, struct assay_slice *s,
+                          const char *mutation, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
 /* "error: ..." on stderr; the exit code of the error's class. */
 int assay_cmd_failed(const struct assay_err *err);
 /* The board of --target, or this process; ASSAY_EUSAGE when none is named. */

@@ -252,32 +252,31 @@ static int list_edits(struct mutation *m, struct assay_err *err)
 
 /* ---- writing ---------------------------------------------------------------- */
 
-static int write_slice(const struct mutation *m, const char *path,
-                       struct assay_err *err)
+int assay_cmd_write_slice(const char *path, struct assay_slice *s,
+                          const char *mutation, struct assay_err *err)
 {
     struct assay_bundle_writer w;
     struct assay_buf out;
-    char text[512], mutation[1200];
+    char text[4600];
     int rc;
 
     assay_buf_init(&out);
-    snprintf(mutation, sizeof(mutation), "%.500s %.600s", m->name, m->done);
     rc = assay_bundle_begin(&w, &out, ASSAY_VERSION, err);
     if (rc == 0)
-        rc = assay_bundle_note(&w, "model", m->slice->model_name, err);
-    if (rc == 0)
+        rc = assay_bundle_note(&w, "model", s->model_name, err);
+    if (rc == 0 && mutation[0] != '\0')
         rc = assay_bundle_note(&w, "mutation", mutation, err);
     if (rc == 0)
-        rc = assay_bundle_slice(&w, m->slice, err);
+        rc = assay_bundle_slice(&w, s, err);
     if (rc == 0)
         rc = assay_bundle_end(&w, err);
     if (rc == 0)
         rc = assay_record_write(path, &out, err);
     if (rc == 0)
-        printf("%s\n", assay_message(
-                           text, sizeof(text), ASSAY_MSG_MUTATE_WROTE, "path",
-                           path, "layers", assay_num_u(m->slice->n_layers).text,
-                           "bytes", assay_num_bytes(out.len).text, NULL));
+        printf("%s\n",
+               assay_message(text, sizeof(text), ASSAY_MSG_SLICE_WROTE, "path",
+                             path, "layers", assay_num_u(s->n_layers).text,
+                             "bytes", assay_num_bytes(out.len).text, NULL));
     assay_bundle_close(&w);
     assay_buf_close(&out);
     return rc;
@@ -300,7 +299,10 @@ static int mutate(struct mutation *m, const struct assay_options *o,
                                      "index", index, "layer", m->name, "edit",
                                      o->set.v[i], "what", what, NULL));
     }
-    return rc == 0 ? write_slice(m, o->output_dir, err) : rc;
+    if (rc < 0)
+        return rc;
+    snprintf(line, sizeof(line), "%.400s %.590s", m->name, m->done);
+    return assay_cmd_write_slice(o->output_dir, m->slice, line, err);
 }
 
 int assay_cmd_mutate(const struct assay_options *o, int argc, char **argv)

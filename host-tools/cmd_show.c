@@ -225,6 +225,9 @@ static int with_plan(const struct assay_options *o, bool import)
     } else if (import) {
         print_import(&p, plan);
         assay_show_vendor(&p);
+        if (o->output_dir != NULL &&
+            assay_cmd_write_slice(o->output_dir, p.slice, "", &err) < 0)
+            code = assay_cmd_failed(&err);
     } else if (o->layer != NULL) {
         print_layer(&p, layer, plan);
         assay_show_vendor_layer(&p, layer);
@@ -250,14 +253,7 @@ int assay_cmd_show(const struct assay_options *o, int argc, char **argv)
 
 int assay_cmd_import(const struct assay_options *o, int argc, char **argv)
 {
-    struct assay_err err = {0};
-
     (void)argc;
     (void)argv;
-    if (o->output_dir != NULL) {
-        (void)assay_fail_message(&err, ASSAY_EUSAGE, ASSAY_MSG_IMPORT_NO_OUTPUT,
-                                 NULL);
-        return assay_cmd_failed(&err);
-    }
     return with_plan(o, true);
 }
