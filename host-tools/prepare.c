@@ -91,14 +91,14 @@ static int open_case(struct assay_prepared *p, const struct assay_options *o,
     const char *path = assay_prepare_path(o);
 
     *model = path;
+    if (o->command == ASSAY_CMD_REPLAY)
+        return assay_case_from_record(&p->c, path, err);
     if (o->operand != NULL && assay_file_is_folder(path)) {
         int rc = assay_case_open(&p->c, path, &p->note, err);
 
         *model = p->c.model_path;
         return rc;
     }
-    if (o->command == ASSAY_CMD_REPLAY)
-        return assay_case_from_record(&p->c, path, err);
     if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_FIT | ASSAY_CMD_PINPOINT)) ==
         0)
         return 0; /* only the model is wanted */
