@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layouts: every kind is found in what was made with it, on odd shapes and
+ * all types; arithmetic that differs, noise, and data that cannot tell are
+ * never called a layout.
+ *
+ * links: host-tools/cause/layout.c host-tools/cause/layout_permute.c
+ * links: host-tools/cause/layout_stride.c host-tools/cause/layout_bytes.c
+ * links: host-tools/cause/layout_text.c
+ * links: lib/core/slice.c lib/core/buf.c lib/core/err.c
+ * libs: -lm
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "host-tools/cause/layout.h"
+
+#define MOST (1u << 16) /* bytes of a tensor, and of a buffer with gaps */
+
+static uint8_t ref[MOST], got[MOST], buffer[8 * MOST];
+static char text[200];
+
+static uint32_t seed = 1;
+static uint32_t rnd(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return seed >> 8;
+}
+
+static struct assay_tensor shape(enum assay_dtype dtype, const char *axes,
+                                 uint32_t rank, ...)
+{
+    struct assay_tensor t = {.name = "y", .dtype = dtype, .rank = rank};
+    va_list ap;
+
+    va_start(ap, rank);
+    for (uint32_t a = 0; a < rank; a++) {
+        t.dims[a] = va_arg(ap, int);
+        t.perm[a] = (uint8_t)a;
+    }
+    va_end(ap);
+    snprintf(t.axes, sizeof(t.axes), "%s", axes);
+    return t;
+}
+
+static size_t count(const struct assay_tensor *t)
+{
+    size_t n = 1;
+
+    for (uint32_t a = 0; a < t->rank; a++)
+        n *= (size_t)t->dims[a];
+    return n;
+}
+
+static size_t width(const struct assay_tensor *t)
+{
+    return assay_dtype_bytes(t->dtype);
+}
+
+static void fill(void *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)p)[i] = (uint8_t)rnd();
+}
+
+static void fill_ref(const struct assay_tensor *t)
+{
+    assert_true(count(t) * width(t) <= MOST);
+    fill(ref, count(t) * width(t));
+    memset(got, 0, sizeof(got));
+}
+
+/* got[to] = ref[from], elements. */
+static void move(const struct assay_tensor *t, size_t to, size_t from)
+{
+    memcpy(got + to * width(t), ref + from * width(t), width(t));
+}
+
+static struct assay_layout found(const struct assay_tensor *t)
+{
+    struct assay_layout l;
+
+    assert_true(assay_layout_find(&l, t, ref, got, NULL, NULL));
+    assert_non_null(l.id);
+    assert_int_equal(l.all, count(t));
+    assert_true(l.compared > 0 && l.compared <= l.all);
+    assay_layout_text(&l, t, text, sizeof(text));
+    assert_true(text[0] != '\0');
+    return l;
+}
+
+static void none(const struct assay_tensor *t)
+{
+    struct assay_layout l;
+
+    assert_false(assay_layout_find(&l, t, ref, got, NULL, NULL));
+    assert_int_equal(l.kind, ASSAY_LAYOUT_NONE);
+}
+
+/* ---- axes ---------------------------------------------------------------- */
+
+/* p read with dims in the order of axes, from q. */
+static void permute(const struct assay_tensor *t, const uint8_t *axes,
+                    uint8_t *p, const uint8_t *q)
+{
+    size_t n = count(t), w = width(t);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t rest = i, at[ASSAY_MAX_RANK], from = 0;
+
+        for (uint32_t a = t->rank; a-- > 0;) {
+            at[axes[a]] = rest % (size_t)t->dims[axes[a]];
+            rest /= (size_t)t->dims[axes[a]];
+        }
+        for (uint32_t a = 0; a < t->rank; a++)
+            from = from * (size_t)t->dims[a] + at[a];
+        memcpy(p + i * w, q + from * w, w);
+    }
+}
+
+static void nhwc_and_nchw(void **state)
+{
+    static const enum assay_dtype types[] = {ASSAY_S8, ASSAY_U8, ASSAY_S16,
+                                             ASSAY_S32, ASSAY_F32};
+    static const uint8_t to_nchw[] = {0, 3, 1, 2};
+
+    (void)state;
+    for (unsigned k = 0; k < sizeof(types) / sizeof(types[0]); k++) {
+        struct assay_tensor t = shape(types[k], "NHWC", 4, 2, 5, 7, 33);
+        struct assay_layout l;
+
+        fill_ref(&t);
+        permute(&t, to_nchw, got, ref);
+        l = found(&t);
+        assert_int_equal(l.kind, ASSAY_LAYOUT_PERMUTED);
+        assert_string_equal(l.id, "L1");
+        assert_memory_equal(l.axes, to_nchw, 4);
+        assert_int_equal(l.compared, l.all);
+        assert_string_equal(text, "NHWC -> NCHW");
+        /* The odd one is the other side. */
+        fill(got, count(&t) * width(&t));
+        permute(&t, to_nchw, ref, got);
+        l = found(&t);
+        assert_int_equal(l.kind, ASSAY_LAYOUT_PERMUTED);
+        assert_string_equal(text, "NCHW -> NHWC");
+    }
+}
+
+/* With one place along an axis, the usual name is still the name. */
+static void permuted_with_axes_of_one(void **state)
+{
+    static const uint8_t to_nchw[] = {0, 3, 1, 2};
+    struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 1, 1, 9, 5);
+
+    (void)state;
+    fill_ref(&t);
+    permute(&t, to_nchw, got, ref);
+    found(&t);
+    assert_string_equal(text, "NHWC -> NCHW");
+}
+
+/* All 23 of four axes, 119 of five, and one of seven. */
+static void any_permutation(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_S16, "", 5, 2, 3, 4, 5, 7);
+    struct assay_tensor m = shape(ASSAY_S8, "", 2, 13, 4);
+    struct assay_tensor s = shape(ASSAY_S8, "", 7, 2, 3, 2, 3, 2, 3, 2);
+    static const uint8_t two[] = {1, 0}, seven[] = {6, 5, 4, 3, 1, 2, 0};
+    unsigned n = 0;
+
+    (void)state;
+    for (unsigned k = 1; k < 3125; k++) {
+        const uint8_t axes[] = {k / 625 % 5, k / 125 % 5, k / 25 % 5, k / 5 % 5,
+                                k % 5};
+        unsigned seen = 0;
+        struct assay_layout l;
+
+        for (unsigned a = 0; a < 5; a++)
+            seen |= 1u << axes[a];
+        if (seen != 31 || k == 194) /* 194: 0 1 2 3 4 */
+            continue;
+        fill_ref(&t);
+        permute(&t, axes, got, ref);
+        l = found(&t);
+        assert_int_equal(l.kind, ASSAY_LAYOUT_PERMUTED);
+        assert_int_equal(l.n[0], 0);
+        assert_memory_equal(l.axes, axes, 5);
+        n++;
+    }
+    assert_int_equal(n, 119);
+    fill_ref(&m);
+    permute(&m, two, got, ref);
+    found(&m);
+    assert_string_equal(text, "axes 0 1 -> 1 0");
+    fill_ref(&s);
+    permute(&s, seven, got, ref);
+    assert_int_equal(found(&s).kind, ASSAY_LAYOUT_PERMUTED);
+}
+
+static void backwards(void **state)
+{
+    struct assay_tensor rgb = shape(ASSAY_U8, "NHWC", 4, 1, 5, 7, 3);
+    struct assay_tensor v = shape(ASSAY_F32, "", 1, 33);
+    struct assay_tensor turned = shape(ASSAY_S8, "NHWC", 4, 2, 5, 6, 4);
+    struct assay_layout l;
+
+    (void)state;
+    fill_ref(&rgb);
+    for (size_t i = 0; i < count(&rgb); i++)
+        move(&rgb, i, i / 3 * 3 + 2 - i % 3);
+    l = found(&rgb);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_REVERSED);
+    assert_int_equal(l.axis[0], 3);
+    assert_string_equal(l.id, "Y6");
+    assert_string_equal(text, "channels in the opposite order (RGB <-> BGR)");
+
+    fill_ref(&v);
+    for (size_t i = 0; i < 33; i++)
+        move(&v, i, 32 - i);
+    l = found(&v);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_REVERSED);
+    assert_string_equal(text, "places of axis 0 in the opposite order");
+
+    /* A turn by 180 degrees: rows and columns. */
+    fill_ref(&turned);
+    for (size_t i = 0; i < count(&turned); i++) {
+        size_t n = i / 120, y = i / 24 % 5, x = i / 4 % 6, c = i % 4;
+
+        move(&turned, i, ((n * 5 + 4 - y) * 6 + 5 - x) * 4 + c);
+    }
+    l = found(&turned);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_REVERSED);
+    assert_string_equal(text, "rows and columns in the opposite order");
+}
+
+static void swapped_places(void **state)
+{
+    struct assay_tensor rgba = shape(ASSAY_U8, "NHWC", 4, 1, 5, 7, 4);
+    struct assay_tensor batch = shape(ASSAY_S8, "NC", 2, 3, 10);
+    struct assay_tensor c = shape(ASSAY_S32, "NCHW", 4, 1, 33, 3, 3);
+    struct assay_layout l;
+
+    (void)state;
+    fill_ref(&rgba);
+    for (size_t i = 0; i < count(&rgba); i++)
+        move(&rgba, i, i % 4 == 0 ? i + 2 : i % 4 == 2 ? i - 2 : i);
+    l = found(&rgba);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_SWAPPED);
+    assert_int_equal(l.n[0], 0);
+    assert_int_equal(l.n[1], 2);
+    assert_string_equal(l.id, "Y6");
+    assert_string_equal(text, "channels 0 and 2 swapped");
+
+    fill_ref(&batch);
+    for (size_t i = 0; i < 30; i++)
+        move(&batch, i, i < 10 ? i + 10 : i < 20 ? i - 10 : i);
+    l = found(&batch);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_SWAPPED);
+    assert_string_equal(l.id, "L5");
+    assert_string_equal(text, "images 0 and 1 swapped");
+
+    fill_ref(&c);
+    for (size_t i = 0; i < count(&c); i++)
+        move(&c, i, i / 9 == 7 ? i + 18 * 9 : i / 9 == 25 ? i - 18 * 9 : i);
+    l = found(&c);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_SWAPPED);
+    assert_string_equal(l.id, "W3");
+    assert_string_equal(text, "channels 7 and 25 swapped");
+}
+
+/* ---- buffers ------------------------------------------------------------- */
+
+/* ref's units of `unit` bytes stand `apart`; got is read `as` bytes apart. */
+static void through_buffer(const struct assay_tensor *t, size_t unit,
+                           size_t apart, size_t as)
+{
+    size_t bytes = count(t) * width(t), n = bytes / unit;
+
+    fill(buffer, sizeof(buffer));
+    assert_true(n * apart <= sizeof(buffer) && n * as <= sizeof(buffer));
+    for (size_t i = 0; i < n; i++)
+        memcpy(buffer + i * apart, ref + i * unit, unit);
+    for (size_t i = 0; i < n; i++)
+        memcpy(got + i * unit, buffer + i * as, unit);
+}
+
+static size_t up(size_t v, size_t to)
+{
+    return (v + to - 1) / to * to;
+}
+
+static void strides(void **state)
+{
+    static const enum assay_dtype types[] = {ASSAY_S8, ASSAY_S16, ASSAY_F32};
+
+    (void)state;
+    for (unsigned k = 0; k < 3; k++) {
+        struct assay_tensor t = shape(types[k], "NHWC", 4, 2, 9, 5, 3);
+        size_t unit = 1;
+
+        for (int a = 2; a >= 0; a--) {
+            unit = width(&t) * (size_t)(a == 2 ? 3 : a == 1 ? 15 : 135);
+            for (size_t to = 16; to <= 64; to *= 2) {
+                struct assay_layout l;
+
+                fill_ref(&t);
+                through_buffer(&t, unit, up(unit, to), unit);
+                l = found(&t);
+                assert_int_equal(l.kind, ASSAY_LAYOUT_STRIDED);
+                assert_string_equal(l.id, "L2");
+                assert_int_equal(l.axis[0], a);
+                assert_int_equal(l.n[0], up(unit, to));
+                assert_int_equal(l.n[1], unit);
+                through_buffer(&t, unit, unit, up(unit, to));
+                l = found(&t);
+                assert_int_equal(l.kind, ASSAY_LAYOUT_STRIDED);
+                assert_int_equal(l.n[0], unit);
+                assert_int_equal(l.n[1], up(unit, to));
+            }
+        }
+    }
+}
+
+/* Field case: one side aligns to 32 bytes, the other to 64. */
+static void alignment_against_alignment(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_U8, "NHWC", 4, 1, 20, 30, 3);
+    struct assay_layout l;
+
+    (void)state;
+    fill_ref(&t);
+    through_buffer(&t, 90, 96, 128);
+    l = found(&t);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_STRIDED);
+    assert_string_equal(l.id, "L4");
+    assert_string_equal(text, "rows 96 bytes apart, read as 128");
+}
+
+/* Elements that a gap stands for are not known, and are not counted. */
+static void strides_count_what_they_know(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_S8, "HW", 2, 10, 60);
+    struct assay_layout l;
+
+    (void)state;
+    fill_ref(&t);
+    through_buffer(&t, 60, 64, 60);
+    l = found(&t);
+    assert_string_equal(text, "rows 64 bytes apart, read as 60");
+    assert_int_equal(l.all, 600);
+    assert_int_equal(l.compared, 600 - 4 * 9);
+}
+
+static void packed(void **state)
+{
+    (void)state;
+    for (int c = 8; c <= 33; c += 25) {
+        struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 2, 5, 3, c);
+        size_t n = count(&t), cs = (size_t)c;
+
+        for (size_t k = 4; k <= 16; k *= 2) {
+            size_t blocks = (cs + k - 1) / k, places = 15;
+            struct assay_layout l;
+
+            if (blocks == 1)
+                continue;
+            fill_ref(&t);
+            memset(buffer, 0, sizeof(buffer));
+            for (size_t i = 0; i < n; i++) {
+                size_t ch = i % cs, at = i / cs % places, im = i / cs / places;
+
+                buffer[((im * blocks + ch / k) * places + at) * k + ch % k] =
+                    ref[i];
+            }
+            if (cs == k)
+                continue;
+            memcpy(got, buffer, n);
+            l = found(&t);
+            assert_int_equal(l.kind, ASSAY_LAYOUT_PACKED);
+            assert_string_equal(l.id, "L3");
+            assert_int_equal(l.n[0], k);
+            assert_int_equal(l.n[1], 0);
+            /* Not packed, and unpacked nevertheless. */
+            memset(buffer, 0, sizeof(buffer));
+            memcpy(buffer, ref, n);
+            for (size_t i = 0; i < n; i++) {
+                size_t ch = i % cs, at = i / cs % places, im = i / cs / places;
+
+                got[i] =
+                    buffer[((im * blocks + ch / k) * places + at) * k + ch % k];
+            }
+            l = found(&t);
+            assert_int_equal(l.kind, ASSAY_LAYOUT_PACKED);
+            assert_int_equal(l.n[0], k);
+            assert_int_equal(l.n[1], 1);
+        }
+    }
+}
+
+static void shifted(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_S16, "NHWC", 4, 2, 5, 7, 3);
+    static const int by[] = {1, -1, 3, -3, 21, -21, 105, -105};
+
+    (void)state;
+    for (unsigned k = 0; k < 8; k++) {
+        struct assay_layout l;
+
+        fill_ref(&t);
+        fill(got, sizeof(got));
+        for (int i = 0; i < 210; i++)
+            if (i - by[k] >= 0 && i - by[k] < 210)
+                move(&t, (size_t)i, (size_t)(i - by[k]));
+        l = found(&t);
+        assert_int_equal(l.kind, ASSAY_LAYOUT_SHIFTED);
+        assert_int_equal(l.n[0], by[k]);
+        assert_int_equal(l.compared, 210 - abs(by[k]));
+    }
+    assert_string_equal(text, "moved by 105 elements (one of the images) "
+                              "towards the start");
+}
+
+/* The bytes were wrong before they were put into stored order. */
+static void in_the_order_of_the_source(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 1, 9, 13, 5);
+    struct assay_tensor source = shape(ASSAY_S8, "NCHW", 4, 1, 5, 9, 13);
+    static const uint8_t stored[] = {0, 2, 3, 1};
+    struct assay_layout l;
+
+    (void)state;
+    memcpy(t.perm, stored, 4);
+    /* Rows of 13 bytes of an NCHW buffer, 16 apart. */
+    fill_ref(&source);
+    through_buffer(&source, 13, 16, 13);
+    permute(&source, stored, buffer, ref);
+    memcpy(ref, buffer, count(&t));
+    permute(&source, stored, buffer, got);
+    memcpy(got, buffer, count(&t));
+    l = found(&t);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_STRIDED);
+    assert_true(l.source_order);
+    assert_string_equal(text, "rows 16 bytes apart, read as 13, in the "
+                              "source's order of axes");
+    /* NHWC bytes under the name of NCHW, then put into NHWC. */
+    fill_ref(&t);
+    permute(&source, stored, got, ref);
+    l = found(&t);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_PERMUTED);
+    assert_string_equal(text, "NCHW -> NHWC");
+}
+
+/* ---- bytes --------------------------------------------------------------- */
+
+static void signs(void **state)
+{
+    static const enum assay_dtype types[] = {ASSAY_S8, ASSAY_U8, ASSAY_S16,
+                                             ASSAY_U16, ASSAY_S32};
+
+    (void)state;
+    for (unsigned k = 0; k < 5; k++) {
+        struct assay_tensor t = shape(types[k], "C", 1, 33);
+        size_t w = width(&t);
+
+        fill_ref(&t);
+        memcpy(got, ref, 33 * w);
+        for (size_t i = 0; i < 33; i++)
+            got[i * w + w - 1] ^= 0x80;
+        assert_int_equal(found(&t).kind, ASSAY_LAYOUT_SIGN);
+        /* All on one side: a missing zero point would look the same. */
+        for (size_t i = 0; i < 33; i++) {
+            ref[i * w + w - 1] |= 0x80;
+            memcpy(got + i * w, ref + i * w, w);
+            got[i * w + w - 1] ^= 0x80;
+        }
+        none(&t);
+    }
+}
+
+static void byte_order(void **state)
+{
+    static const enum assay_dtype types[] = {ASSAY_S16, ASSAY_S32, ASSAY_F32,
+                                             ASSAY_S64};
+
+    (void)state;
+    for (unsigned k = 0; k < 4; k++) {
+        struct assay_tensor t = shape(types[k], "", 3, 2, 3, 5);
+        size_t w = width(&t);
+
+        fill_ref(&t);
+        for (size_t i = 0; i < 30 * w; i++)
+            got[i] = ref[i / w * w + w - 1 - i % w];
+        assert_int_equal(found(&t).kind, ASSAY_LAYOUT_BYTE_ORDER);
+    }
+}
+
+static void other_outputs(void **state)
+{
+    uint8_t a[40], b[40], x[40];
+    struct assay_tensor tensors[3];
+    uint32_t inputs[] = {0};
+    struct assay_layer layers[2] = {
+        {.n_inputs = 1, .inputs = inputs, .output = 1},
+        {.n_inputs = 1, .inputs = inputs, .output = 2}};
+    struct assay_slice s = {
+        .n_tensors = 3, .tensors = tensors, .n_layers = 2, .layers = layers};
+    const void *values[] = {x, a, b};
+    struct assay_layout l;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        tensors[i] = shape(ASSAY_S8, "", 2, 1, 40);
+        tensors[i].name = i == 0 ? "x" : i == 1 ? "a" : "b";
+    }
+    fill(a, 40);
+    fill(b, 40);
+    fill(x, 40);
+    assert_true(assay_layout_find(&l, &tensors[1], a, b, &s, values));
+    assert_int_equal(l.kind, ASSAY_LAYOUT_OTHER_OUTPUT);
+    assert_int_equal(l.n[0], 2);
+    assert_string_equal(l.id, "L5");
+    /* The layer's own input: a step is missing, no output is swapped. */
+    assert_false(assay_layout_find(&l, &tensors[1], a, x, &s, values));
+    values[2] = NULL;
+    assert_false(assay_layout_find(&l, &tensors[1], a, b, &s, values));
+    assert_false(assay_layout_find(&l, &tensors[1], a, b, &s, NULL));
+    assert_false(assay_layout_find(&l, &tensors[1], a, b, NULL, NULL));
+}
+
+/* ---- none ---------------------------------------------------------------- */
+
+static void equal_and_constant(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 1, 6, 6, 4);
+    struct assay_tensor one = shape(ASSAY_F32, "", 0);
+    struct assay_tensor place = shape(ASSAY_S16, "NHWC", 4, 1, 1, 1, 1);
+
+    (void)state;
+    fill_ref(&t);
+    memcpy(got, ref, count(&t));
+    none(&t);
+    memset(ref, 0x05, sizeof(ref));
+    memset(got, 0x85, sizeof(got));
+    none(&t);
+    fill_ref(&t);
+    memset(got, 0x05, sizeof(got));
+    none(&t);
+    memset(ref, 1, 8);
+    memset(got, 2, 8);
+    none(&one);
+    none(&place);
+}
+
+/* Few elements, or few values, fit much. */
+static void too_little_to_tell(void **state)
+{
+    struct assay_tensor two = shape(ASSAY_S8, "C", 1, 2);
+    struct assay_tensor pixel = shape(ASSAY_U8, "NHWC", 4, 1, 1, 1, 3);
+    struct assay_tensor mask = shape(ASSAY_S8, "HW", 2, 1, 20);
+
+    (void)state;
+    memcpy(ref, "\1\2", 2);
+    memcpy(got, "\2\1", 2);
+    none(&two);
+    memcpy(ref, "\1\2\3", 3);
+    memcpy(got, "\3\2\1", 3);
+    none(&pixel);
+    for (size_t i = 0; i < 20; i++) {
+        ref[i] = i < 10;
+        got[i] = i >= 10;
+    }
+    none(&mask);
+}
+
+/* A zero point on a ramp moves it by one element as well. */
+static void offset_of_a_ramp(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_S8, "C", 1, 100);
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        ref[i] = (uint8_t)i;
+        got[i] = (uint8_t)(i + 1);
+    }
+    none(&t);
+}
+
+/* Noise of any size and share on tensors of any shape: 1,000 of them. */
+static void random_differences(void **state)
+{
+    static const enum assay_dtype types[] = {ASSAY_S8, ASSAY_U8, ASSAY_S16,
+                                             ASSAY_S32, ASSAY_F32};
+
+    (void)state;
+    for (uint32_t k = 0; k < 1000; k++) {
+        struct assay_tensor t = {
+            .name = "y", .dtype = types[k % 5], .rank = 1 + k / 5 % 5};
+        size_t n, w = width(&t);
+        uint32_t share, size;
+
+        seed = k + 1;
+        for (uint32_t a = 0; a < t.rank; a++) {
+            t.dims[a] = 1 + rnd() % 7;
+            t.perm[a] = (uint8_t)(t.rank == 4 && a ? a % 3 + 1 : a);
+        }
+        if (t.rank == 4)
+            memcpy(t.axes, "NHWC", 5);
+        n = count(&t);
+        share = 1 + rnd() % 20;
+        size = rnd() % 3;
+        for (size_t i = 0; i < n * w; i++)
+            ref[i] = (uint8_t)(size == 0 ? rnd() % 3 : rnd());
+        memcpy(got, ref, n * w);
+        for (size_t i = 0; i < n; i++)
+            if (rnd() % share == 0)
+                got[i * w] += (uint8_t)(size == 1 ? 1 : 1 + rnd() % 255);
+        none(&t);
+    }
+}
+
+/* Both tensors at random: nothing of one is in the other. */
+static void unrelated(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < 200; k++) {
+        struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 2, 3, 5, 7);
+
+        seed = k + 1;
+        fill(ref, 210);
+        fill(got, 210);
+        none(&t);
+    }
+}
+
+/* One element that does not fit: it is not this layout. */
+static void one_element_is_enough(void **state)
+{
+    static const uint8_t to_nchw[] = {0, 3, 1, 2};
+    struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 1, 9, 9, 16);
+
+    (void)state;
+    fill_ref(&t);
+    permute(&t, to_nchw, got, ref);
+    assert_int_equal(found(&t).kind, ASSAY_LAYOUT_PERMUTED);
+    got[777]++;
+    none(&t);
+}
+
+/* NaN and both zeros are bits like others. */
+static void nan_and_zeros(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_F32, "NHWC", 4, 1, 3, 5, 4);
+    static const uint8_t to_nchw[] = {0, 3, 1, 2};
+    float f;
+
+    (void)state;
+    fill_ref(&t);
+    for (size_t i = 0; i < 60; i += 3) {
+        f = i % 2 ? strtof("nan", NULL) : -0.0f;
+        memcpy(ref + 4 * i, &f, 4);
+    }
+    permute(&t, to_nchw, got, ref);
+    assert_int_equal(found(&t).kind, ASSAY_LAYOUT_PERMUTED);
+    f = 0.0f;
+    for (size_t i = 0; i < 60; i++)
+        if (memcmp(got + 4 * i, "\0\0\0\x80", 4) == 0) {
+            memcpy(got + 4 * i, &f, 4);
+            break;
+        }
+    none(&t);
+}
+
+static void no_room_for_text(void **state)
+{
+    struct assay_layout l = {.kind = ASSAY_LAYOUT_SIGN, .id = "U1"};
+    struct assay_tensor t = shape(ASSAY_S8, "C", 1, 9);
+    char small[5] = "xxxx";
+
+    (void)state;
+    assert_ptr_equal(assay_layout_text(&l, &t, small, 5), small);
+    assert_string_equal(small, "sign");
+    assay_layout_text(&l, &t, small, 0);
+    assert_string_equal(small, "sign");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nhwc_and_nchw),
+        cmocka_unit_test(permuted_with_axes_of_one),
+        cmocka_unit_test(any_permutation),
+        cmocka_unit_test(backwards),
+        cmocka_unit_test(swapped_places),
+        cmocka_unit_test(strides),
+        cmocka_unit_test(alignment_against_alignment),
+        cmocka_unit_test(strides_count_what_they_know),
+        cmocka_unit_test(packed),
+        cmocka_unit_test(shifted),
+        cmocka_unit_test(in_the_order_of_the_source),
+        cmocka_unit_test(signs),
+        cmocka_unit_test(byte_order),
+        cmocka_unit_test(other_outputs),
+        cmocka_unit_test(equal_and_constant),
+        cmocka_unit_test(too_little_to_tell),
+        cmocka_unit_test(offset_of_a_ramp),
+        cmocka_unit_test(random_differences),
+        cmocka_unit_test(unrelated),
+        cmocka_unit_test(one_element_is_enough),
+        cmocka_unit_test(nan_and_zeros),
+        cmocka_unit_test(no_room_for_text),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
