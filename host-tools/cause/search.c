@@ -184,6 +184,25 @@ static int by_rank(const void *p, const void *q)
     return a->edits[0].variant < b->edits[0].variant ? -1 : 1;
 }
 
+/* A scope narrows what the whole output does not prove. */
+static void drop_scoped(struct assay_search *s)
+{
+    size_t n = 0;
+    bool whole = false;
+
+    for (size_t i = 0; i < s->n; i++)
+        whole = whole || (s->v[i].proved &&
+                          s->v[i].scope.kind == ASSAY_SCOPE_ALL);
+    for (size_t i = 0; i < s->n; i++) {
+        if (whole && s->v[i].proved && s->v[i].scope.kind != ASSAY_SCOPE_ALL) {
+            s->n_proved--;
+            continue;
+        }
+        s->v[n++] = s->v[i];
+    }
+    s->n = n;
+}
+
 static void sort(struct assay_search *s)
 {
     if (s->n > 1)
@@ -280,6 +299,7 @@ int assay_cause_search(struct assay_search **out, const struct assay_suspect *s,
         rc = singles(&c, o->only, err);
         if (rc >= 0 && o->pairs && !o->only && c.out->n_proved == 0)
             rc = pairs(&c, err);
+        drop_scoped(c.out);
         sort(c.out);
         if (rc >= 0)
             rc = number_classes(&c, err);
