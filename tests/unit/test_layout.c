@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layouts: every kind is found in what was made with it, on odd shapes and
- * all types; arithmetic that differs, noise, and data that cannot tell are
- * never called a layout.
+ * all types. What is none: test_layout_none.c.
  *
  * links: host-tools/cause/layout.c host-tools/cause/layout_permute.c
  * links: host-tools/cause/layout_stride.c host-tools/cause/layout_bytes.c
@@ -10,121 +9,11 @@
  * links: lib/core/slice.c lib/core/buf.c lib/core/err.c
  * libs: -lm
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/layout_tensors.h"
 
-#include <cmocka.h>
-
-#include "host-tools/cause/layout.h"
-
-#define MOST (1u << 16) /* bytes of a tensor, and of a buffer with gaps */
-
-static uint8_t ref[MOST], got[MOST], buffer[8 * MOST];
-static char text[200];
-
-static uint32_t seed = 1;
-static uint32_t rnd(void)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return seed >> 8;
-}
-
-static struct assay_tensor shape(enum assay_dtype dtype, const char *axes,
-                                 uint32_t rank, ...)
-{
-    struct assay_tensor t = {.name = "y", .dtype = dtype, .rank = rank};
-    va_list ap;
-
-    va_start(ap, rank);
-    for (uint32_t a = 0; a < rank; a++) {
-        t.dims[a] = va_arg(ap, int);
-        t.perm[a] = (uint8_t)a;
-    }
-    va_end(ap);
-    snprintf(t.axes, sizeof(t.axes), "%s", axes);
-    return t;
-}
-
-static size_t count(const struct assay_tensor *t)
-{
-    size_t n = 1;
-
-    for (uint32_t a = 0; a < t->rank; a++)
-        n *= (size_t)t->dims[a];
-    return n;
-}
-
-static size_t width(const struct assay_tensor *t)
-{
-    return assay_dtype_bytes(t->dtype);
-}
-
-static void fill(void *p, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        ((uint8_t *)p)[i] = (uint8_t)rnd();
-}
-
-static void fill_ref(const struct assay_tensor *t)
-{
-    assert_true(count(t) * width(t) <= MOST);
-    fill(ref, count(t) * width(t));
-    memset(got, 0, sizeof(got));
-}
-
-/* got[to] = ref[from], elements. */
-static void move(const struct assay_tensor *t, size_t to, size_t from)
-{
-    memcpy(got + to * width(t), ref + from * width(t), width(t));
-}
-
-static struct assay_layout found(const struct assay_tensor *t)
-{
-    struct assay_layout l;
-
-    assert_true(assay_layout_find(&l, t, ref, got, NULL, NULL));
-    assert_non_null(l.id);
-    assert_int_equal(l.all, count(t));
-    assert_true(l.compared > 0 && l.compared <= l.all);
-    assay_layout_text(&l, t, text, sizeof(text));
-    assert_true(text[0] != '\0');
-    return l;
-}
-
-static void none(const struct assay_tensor *t)
-{
-    struct assay_layout l;
-
-    assert_false(assay_layout_find(&l, t, ref, got, NULL, NULL));
-    assert_int_equal(l.kind, ASSAY_LAYOUT_NONE);
-}
+static uint8_t buffer[8 * MOST];
 
 /* ---- axes ---------------------------------------------------------------- */
-
-/* p read with dims in the order of axes, from q. */
-static void permute(const struct assay_tensor *t, const uint8_t *axes,
-                    uint8_t *p, const uint8_t *q)
-{
-    size_t n = count(t), w = width(t);
-
-    for (size_t i = 0; i < n; i++) {
-        size_t rest = i, at[ASSAY_MAX_RANK], from = 0;
-
-        for (uint32_t a = t->rank; a-- > 0;) {
-            at[axes[a]] = rest % (size_t)t->dims[axes[a]];
-            rest /= (size_t)t->dims[axes[a]];
-        }
-        for (uint32_t a = 0; a < t->rank; a++)
-            from = from * (size_t)t->dims[a] + at[a];
-        memcpy(p + i * w, q + from * w, w);
-    }
-}
 
 static void nhwc_and_nchw(void **state)
 {
@@ -535,149 +424,6 @@ static void other_outputs(void **state)
     assert_false(assay_layout_find(&l, &tensors[1], a, b, NULL, NULL));
 }
 
-/* ---- none ---------------------------------------------------------------- */
-
-static void equal_and_constant(void **state)
-{
-    struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 1, 6, 6, 4);
-    struct assay_tensor one = shape(ASSAY_F32, "", 0);
-    struct assay_tensor place = shape(ASSAY_S16, "NHWC", 4, 1, 1, 1, 1);
-
-    (void)state;
-    fill_ref(&t);
-    memcpy(got, ref, count(&t));
-    none(&t);
-    memset(ref, 0x05, sizeof(ref));
-    memset(got, 0x85, sizeof(got));
-    none(&t);
-    fill_ref(&t);
-    memset(got, 0x05, sizeof(got));
-    none(&t);
-    memset(ref, 1, 8);
-    memset(got, 2, 8);
-    none(&one);
-    none(&place);
-}
-
-/* Few elements, or few values, fit much. */
-static void too_little_to_tell(void **state)
-{
-    struct assay_tensor two = shape(ASSAY_S8, "C", 1, 2);
-    struct assay_tensor pixel = shape(ASSAY_U8, "NHWC", 4, 1, 1, 1, 3);
-    struct assay_tensor mask = shape(ASSAY_S8, "HW", 2, 1, 20);
-
-    (void)state;
-    memcpy(ref, "\1\2", 2);
-    memcpy(got, "\2\1", 2);
-    none(&two);
-    memcpy(ref, "\1\2\3", 3);
-    memcpy(got, "\3\2\1", 3);
-    none(&pixel);
-    for (size_t i = 0; i < 20; i++) {
-        ref[i] = i < 10;
-        got[i] = i >= 10;
-    }
-    none(&mask);
-}
-
-/* A zero point on a ramp moves it by one element as well. */
-static void offset_of_a_ramp(void **state)
-{
-    struct assay_tensor t = shape(ASSAY_S8, "C", 1, 100);
-
-    (void)state;
-    for (int i = 0; i < 100; i++) {
-        ref[i] = (uint8_t)i;
-        got[i] = (uint8_t)(i + 1);
-    }
-    none(&t);
-}
-
-/* Noise of any size and share on tensors of any shape: 1,000 of them. */
-static void random_differences(void **state)
-{
-    static const enum assay_dtype types[] = {ASSAY_S8, ASSAY_U8, ASSAY_S16,
-                                             ASSAY_S32, ASSAY_F32};
-
-    (void)state;
-    for (uint32_t k = 0; k < 1000; k++) {
-        struct assay_tensor t = {
-            .name = "y", .dtype = types[k % 5], .rank = 1 + k / 5 % 5};
-        size_t n, w = width(&t);
-        uint32_t share, size;
-
-        seed = k + 1;
-        for (uint32_t a = 0; a < t.rank; a++) {
-            t.dims[a] = 1 + rnd() % 7;
-            t.perm[a] = (uint8_t)(t.rank == 4 && a ? a % 3 + 1 : a);
-        }
-        if (t.rank == 4)
-            memcpy(t.axes, "NHWC", 5);
-        n = count(&t);
-        share = 1 + rnd() % 20;
-        size = rnd() % 3;
-        for (size_t i = 0; i < n * w; i++)
-            ref[i] = (uint8_t)(size == 0 ? rnd() % 3 : rnd());
-        memcpy(got, ref, n * w);
-        for (size_t i = 0; i < n; i++)
-            if (rnd() % share == 0)
-                got[i * w] += (uint8_t)(size == 1 ? 1 : 1 + rnd() % 255);
-        none(&t);
-    }
-}
-
-/* Both tensors at random: nothing of one is in the other. */
-static void unrelated(void **state)
-{
-    (void)state;
-    for (uint32_t k = 0; k < 200; k++) {
-        struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 2, 3, 5, 7);
-
-        seed = k + 1;
-        fill(ref, 210);
-        fill(got, 210);
-        none(&t);
-    }
-}
-
-/* One element that does not fit: it is not this layout. */
-static void one_element_is_enough(void **state)
-{
-    static const uint8_t to_nchw[] = {0, 3, 1, 2};
-    struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 1, 9, 9, 16);
-
-    (void)state;
-    fill_ref(&t);
-    permute(&t, to_nchw, got, ref);
-    assert_int_equal(found(&t).kind, ASSAY_LAYOUT_PERMUTED);
-    got[777]++;
-    none(&t);
-}
-
-/* NaN and both zeros are bits like others. */
-static void nan_and_zeros(void **state)
-{
-    struct assay_tensor t = shape(ASSAY_F32, "NHWC", 4, 1, 3, 5, 4);
-    static const uint8_t to_nchw[] = {0, 3, 1, 2};
-    float f;
-
-    (void)state;
-    fill_ref(&t);
-    for (size_t i = 0; i < 60; i += 3) {
-        f = i % 2 ? strtof("nan", NULL) : -0.0f;
-        memcpy(ref + 4 * i, &f, 4);
-    }
-    permute(&t, to_nchw, got, ref);
-    assert_int_equal(found(&t).kind, ASSAY_LAYOUT_PERMUTED);
-    f = 0.0f;
-    for (size_t i = 0; i < 60; i++)
-        if (memcmp(got + 4 * i, "\0\0\0\x80", 4) == 0) {
-            memcpy(got + 4 * i, &f, 4);
-            break;
-        }
-    none(&t);
-}
-
 static void no_room_for_text(void **state)
 {
     struct assay_layout l = {.kind = ASSAY_LAYOUT_SIGN, .id = "U1"};
@@ -708,13 +454,6 @@ int main(void)
         cmocka_unit_test(signs),
         cmocka_unit_test(byte_order),
         cmocka_unit_test(other_outputs),
-        cmocka_unit_test(equal_and_constant),
-        cmocka_unit_test(too_little_to_tell),
-        cmocka_unit_test(offset_of_a_ramp),
-        cmocka_unit_test(random_differences),
-        cmocka_unit_test(unrelated),
-        cmocka_unit_test(one_element_is_enough),
-        cmocka_unit_test(nan_and_zeros),
         cmocka_unit_test(no_room_for_text),
     };
 
