@@ -27,6 +27,7 @@ struct mutation {
     struct assay_slice *slice; /* a copy, changed */
     uint32_t layer;            /* the layer in it: others may stand in front */
     char done[600];            /* edits that were made */
+    bool listing;              /* numbers stand for any */
 };
 
 /* The catalogue's spelling of an edit; false: it is requant=NAME. */
@@ -48,12 +49,23 @@ static int requant(struct mutation *m, const char *name, struct assay_err *err)
     return assay_arith_apply(m->slice, m->layer, name, err);
 }
 
+static void name_edit(const struct assay_edit *e, const char *value, char *out,
+                      size_t cap)
+{
+    const struct assay_cause *c = assay_cause_of(e->id);
+    char variant[32];
+
+    assay_cause_variant(c, e->variant, variant, sizeof(variant));
+    assay_message_fill(out, cap, c->name, "variant", variant, "value", value,
+                       NULL);
+}
+
 /* 0, ASSAY_EDIT_*, or a failure; *what: the edit in words, of that size. */
 static int apply(struct mutation *m, const char *text, char *what, size_t cap,
                  struct assay_err *err)
 {
     struct assay_edit e;
-    char spelt[160], variant[32], value[24];
+    char spelt[160], value[24];
     int rc;
 
     if (!spell(text, spelt, sizeof(spelt))) {
@@ -66,11 +78,8 @@ static int apply(struct mutation *m, const char *text, char *what, size_t cap,
     rc = assay_edit_parse(&e, spelt, err);
     if (rc < 0)
         return rc;
-    assay_cause_variant(assay_cause_of(e.id), e.variant, variant,
-                        sizeof(variant));
     snprintf(value, sizeof(value), "%" PRId64, e.value);
-    assay_message_fill(what, cap, assay_cause_of(e.id)->name, "variant",
-                       variant, "value", value, NULL);
+    name_edit(&e, m->listing ? "N" : value, what, cap);
     return assay_edit_apply(m->slice, &m->layer, &e, err);
 }
 
@@ -105,17 +114,25 @@ static int unchanged(const struct mutation *m, const struct assay_buf *before,
     return rc;
 }
 
-static int runnable(const struct mutation *m, const char *text,
-                    struct assay_err *err)
+/* The third door: an edit takes its slice to be one that can be run. */
+static int plan(const struct assay_slice *s, struct assay_err *err)
 {
     struct assay_backend *b = NULL;
-    struct assay_err why = {0};
     int rc = assay_local_open(&b, 0, err);
 
     if (rc < 0)
         return rc;
-    rc = b->vt->load(b, m->slice, &why);
+    rc = b->vt->load(b, s, err);
     b->vt->close(b);
+    return rc;
+}
+
+static int runnable(const struct mutation *m, const char *text,
+                    struct assay_err *err)
+{
+    struct assay_err why = {0};
+    int rc = plan(m->slice, &why);
+
     if (rc == ASSAY_EMEMORY)
         return assay_fail(err, rc, "%s", why.text);
     if (rc < 0)
@@ -227,6 +244,7 @@ static int list_edits(struct mutation *m, struct assay_err *err)
     unsigned n = 0;
     int rc = 0;
 
+    m->listing = true;
     for (unsigned id = 0; id < ASSAY_CAUSE_COUNT && rc == 0; id++) {
         struct assay_edit e = {.id = (enum assay_cause_id)id};
         const struct assay_cause *c = assay_cause_of(e.id);
@@ -316,7 +334,9 @@ int assay_cmd_mutate(const struct assay_options *o, int argc, char **argv)
     (void)argv;
     if (rc < 0)
         return assay_cmd_failed(&err);
-    rc = assay_find_layer(&m.source, p.slice, o->layer, &err);
+    rc = plan(p.slice, &err);
+    if (rc == 0)
+        rc = assay_find_layer(&m.source, p.slice, o->layer, &err);
     if (rc == 0) {
         m.name = p.slice->layers[m.source].name;
         rc = o->list ? list_edits(&m, &err) : mutate(&m, o, &err);

@@ -99,6 +99,42 @@ static int input_of(struct assay_slice *s, const struct assay_slice *from,
     return 0;
 }
 
+/* Fields whose name begins with '.' are indices of tensors, of what a rule made
+ * (form.h): those of the layer's own inputs have another one now, others are
+ * not there. */
+static int part_fields(struct assay_slice *s, struct assay_layer *to,
+                       const struct assay_layer *from, struct assay_err *err)
+{
+    uint32_t n = 0;
+    struct assay_field *f;
+    int64_t *index;
+
+    if (from->n_fields == 0)
+        return 0;
+    f = assay_arena_array(s->arena, from->n_fields, sizeof(*f));
+    index = assay_arena_array(s->arena, from->n_fields, sizeof(*index));
+    if (!f || !index)
+        return no_memory(err);
+    for (uint32_t i = 0; i < from->n_fields; i++) {
+        f[n] = from->fields[i];
+        if (f[n].name[0] != '.') {
+            n++;
+            continue;
+        }
+        for (uint32_t k = 0; k < from->n_inputs; k++) {
+            if ((int64_t)from->inputs[k] != from->fields[i].v[0])
+                continue;
+            index[n] = to->inputs[k];
+            f[n].v = &index[n];
+            n++;
+            break;
+        }
+    }
+    to->fields = f;
+    to->n_fields = n;
+    return 0;
+}
+
 int assay_slice_single(struct assay_slice **out, const struct assay_slice *from,
                        uint32_t layer, struct assay_err *err)
 {
@@ -114,6 +150,8 @@ int assay_slice_single(struct assay_slice **out, const struct assay_slice *from,
         rc = copy_tensor(*out, &from->tensors[l->output], &output, err);
     if (!rc)
         rc = copy_layer(*out, &(*out)->layers[index], l, err);
+    if (!rc)
+        rc = part_fields(*out, &(*out)->layers[index], l, err);
     if (!rc) {
         (*out)->tensors[output].role = ASSAY_ROLE_ACTIVATION;
         (*out)->tensors[output].is_output = true;
