@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "host-tools/model/record.h"
-#include "host-tools/run_cause.h"
 #include "proto/bundle.h"
 
 #define TEXT 1024
@@ -164,51 +163,90 @@ static int put_notes(struct assay_bundle_writer *w, const struct assay_run *r,
 
 /* ---- one bundle --------------------------------------------------------------- */
 
+static int put_output(struct assay_bundle_writer *w,
+                      const struct assay_run_suspect *k,
+                      const struct assay_tile *tile,
+                      enum assay_bundle_kind kind, const void *data,
+                      struct assay_err *err)
+{
+    uint32_t y = k->one->layers[0].output;
+    const struct assay_tensor *t = &k->one->tensors[y];
+    void *part;
+    int rc;
+
+    if (tile->slice == NULL)
+        return assay_bundle_tensor(w, kind, y, data, bytes_of(t), err);
+    part = assay_tile_bytes(tile, t, data);
+    if (part == NULL)
+        return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
+    rc = assay_bundle_tensor(w, kind, y, part,
+                             bytes_of(&tile->slice->tensors[y]), err);
+    assay_free(part);
+    return rc;
+}
+
 static int put_sample(struct assay_bundle_writer *w,
-                      const struct assay_run_suspect *k, size_t i,
+                      const struct assay_run_suspect *k,
+                      const struct assay_tile *tile, size_t i,
                       struct assay_err *err)
 {
     const struct assay_suspect_sample *s = &k->samples[i];
-    uint32_t y = k->one->layers[0].output;
-    size_t bytes = bytes_of(&k->one->tensors[y]);
     const void *expected = k->of_reference ? s->got : s->base;
     const void *got = k->of_reference ? s->base : s->got;
     int rc = 0;
 
-    for (uint32_t t = 0; t < y && rc == 0; t++) {
+    for (uint32_t t = 0; t < k->one->layers[0].output && rc == 0; t++) {
         if (s->inputs[t] != NULL)
             rc = assay_bundle_tensor(w, ASSAY_BUNDLE_INPUT, t, s->inputs[t],
                                      bytes_of(&k->one->tensors[t]), err);
     }
     if (rc == 0)
-        rc = assay_bundle_tensor(w, ASSAY_BUNDLE_EXPECTED, y, expected, bytes,
-                                 err);
+        rc = put_output(w, k, tile, ASSAY_BUNDLE_EXPECTED, expected, err);
     if (rc == 0)
-        rc = assay_bundle_tensor(w, ASSAY_BUNDLE_GOT, y, got, bytes, err);
+        rc = put_output(w, k, tile, ASSAY_BUNDLE_GOT, got, err);
     if (rc == 0)
         rc = assay_bundle_run(w, (uint32_t)i, err);
     return rc;
 }
 
+static int put_all(struct assay_bundle_writer *w, const struct assay_run *r,
+                   const struct assay_run_suspect *k,
+                   const struct assay_tile *tile, struct assay_err *err)
+{
+    char text[100];
+    int rc = put_notes(w, r, k, err);
+
+    if (rc == 0 && tile->slice != NULL)
+        rc = note(
+            w, "tile",
+            assay_message(text, sizeof(text), ASSAY_MSG_BUNDLE_TILE, "lo",
+                          assay_num_u((uint64_t)tile->lo).text, "hi",
+                          assay_num_u((uint64_t)(tile->lo + tile->n - 1)).text,
+                          "all", assay_num_u((uint64_t)tile->all).text, NULL),
+            err);
+    if (rc == 0)
+        rc = assay_bundle_slice(w, tile->slice ? tile->slice : k->one, err);
+    for (size_t i = 0; i < k->n_samples && rc == 0; i++)
+        rc = put_sample(w, k, tile, i, err);
+    return rc == 0 ? assay_bundle_end(w, err) : rc;
+}
+
 static int save(const struct assay_run *r, const struct assay_run_suspect *k,
                 const char *path, struct assay_err *err)
 {
+    struct assay_tile tile = {0};
     struct assay_bundle_writer w;
     struct assay_buf out;
     int rc;
 
     assay_buf_init(&out);
+    (void)assay_tile_open(&tile, r, k);
     rc = assay_bundle_begin(&w, &out, ASSAY_VERSION, err);
     if (rc == 0)
-        rc = put_notes(&w, r, k, err);
-    if (rc == 0)
-        rc = assay_bundle_slice(&w, k->one, err);
-    for (size_t i = 0; i < k->n_samples && rc == 0; i++)
-        rc = put_sample(&w, k, i, err);
-    if (rc == 0)
-        rc = assay_bundle_end(&w, err);
+        rc = put_all(&w, r, k, &tile, err);
     if (rc == 0)
         rc = assay_record_write(path, &out, err);
+    assay_slice_free(tile.slice);
     assay_bundle_close(&w);
     assay_buf_close(&out);
     return rc;
@@ -357,6 +395,11 @@ void assay_run_replay_lines(const struct assay_run *r, struct assay_lines *l)
                   assay_record_text(b, "column"), "environment",
                   assay_record_text(b, "environment"), NULL);
     assay_line_add(l, "", text);
+    if (assay_record_text(b, "tile")[0] != '\0') {
+        assay_message(text, sizeof(text), ASSAY_MSG_REPLAY_TILE, "tile",
+                      assay_record_text(b, "tile"), NULL);
+        assay_line_add(l, "", text);
+    }
     if (assay_record_text(b, "cause")[0] != '\0') {
         assay_message(text, sizeof(text), ASSAY_MSG_REPLAY_CAUSE, "cause",
                       assay_record_text(b, "cause"), NULL);

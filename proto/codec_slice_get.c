@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/core/buf.h"
+#include "lib/core/form.h"
 #include "proto/assay.pb-c.h"
 #include "proto/codec.h"
 #include "proto/codec_alloc.h"
@@ -341,8 +342,7 @@ static int get_field(struct get *g, const Assay__Pb__Field *in,
         return rc;
     f->v = v;
     f->n = (uint32_t)(in->v.len / sizeof(*f->v));
-    /* Of what a rule made: an index of a tensor (lib/core/form.h). */
-    if (f->name[0] == '.' &&
+    if (assay_field_is_tensor(f->name) &&
         (f->n != 1 || f->v[0] < 0 || f->v[0] >= (int64_t)g->slice->n_tensors))
         return assay_fail(g->err, ASSAY_EPROTOCOL,
                           "'%.40s' is expected to be an index of a tensor",

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The tensor of the bias, once there is one. */
-#define BIAS_TENSOR ".bias"
+#define BIAS_TENSOR ASSAY_FIELD_BIAS
 
 bool assay_form_has_sum(const struct assay_layer *l)
 {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lib/core/form.h"
+
 static int no_memory(struct assay_err *err)
 {
     return assay_fail(err, ASSAY_EMEMORY, "slice: no memory for a part of it");
@@ -99,9 +101,8 @@ static int input_of(struct assay_slice *s, const struct assay_slice *from,
     return 0;
 }
 
-/* Fields whose name begins with '.' are indices of tensors, of what a rule made
- * (form.h): those of the layer's own inputs have another one now, others are
- * not there. */
+/* Fields that are indices of tensors: those of the layer's own inputs have
+ * another one now, others are not there. */
 static int part_fields(struct assay_slice *s, struct assay_layer *to,
                        const struct assay_layer *from, struct assay_err *err)
 {
@@ -117,7 +118,7 @@ static int part_fields(struct assay_slice *s, struct assay_layer *to,
         return no_memory(err);
     for (uint32_t i = 0; i < from->n_fields; i++) {
         f[n] = from->fields[i];
-        if (f[n].name[0] != '.') {
+        if (!assay_field_is_tensor(f[n].name)) {
             n++;
             continue;
         }
