@@ -7,6 +7,7 @@
 
 #include "host-tools/cause/catalogue.h"
 #include "host-tools/cause/edit_graph.h"
+#include "host-tools/cause/edit_program.h"
 
 enum { L1_NCHW, L1_NHWC };
 enum { L5_BATCH, L5_OUTPUT };
@@ -275,10 +276,9 @@ static int pack(struct assay_slice *s, uint32_t layer, int64_t block,
 
 /* ---- what a byte is ---------------------------------------------------- */
 
-static int wrap_behind(struct assay_slice *s, uint32_t layer, uint8_t bits,
+static int wrap_behind(struct assay_slice *s, uint32_t layer, int64_t bits,
                        struct assay_err *err)
 {
-    const int64_t half = INT64_C(1) << (bits - 1);
     struct assay_layer *made;
     uint32_t fresh;
     int rc = assay_edit_behind(s, layer, &fresh, &made, err);
@@ -286,14 +286,11 @@ static int wrap_behind(struct assay_slice *s, uint32_t layer, uint8_t bits,
     if (rc)
         return rc;
     made->op = ASSAY_OP_UNARY;
-    rc = assay_edit_step(s, &made->out_program, 0, ASSAY_STEP_ADD, &half, NULL,
-                         err);
-    if (!rc)
-        rc = assay_edit_step(s, &made->out_program, 1, ASSAY_STEP_WRAP, NULL,
-                             NULL, err);
-    if (!rc)
-        made->out_program.steps[1].bits = bits;
-    return rc;
+    rc = assay_edit_insert(s, &made->out_program, 0, ASSAY_STEP_ADD,
+                           INT64_C(1) << (bits - 1), 0, err);
+    return rc ? rc
+              : assay_edit_insert(s, &made->out_program, 1, ASSAY_STEP_WRAP,
+                                  bits, 0, err);
 }
 
 /* The highest bit of every element the other way. */
@@ -322,29 +319,27 @@ static int flip_sign(struct assay_slice *s, uint32_t layer,
     return 0;
 }
 
+static int append(struct assay_slice *s, struct assay_program *p,
+                  enum assay_step_kind kind, int64_t a, struct assay_err *err)
+{
+    return assay_edit_insert(s, p, p->n_steps, kind, a, 0, err);
+}
+
 /* Byte number `from` of a value as byte number `to`; the highest is signed. */
 static int move_byte(struct assay_slice *s, struct assay_program *p,
                      int64_t from, int64_t to, bool highest,
                      struct assay_err *err)
 {
-    const int64_t low = -128, high = 128, right = 8 * from, left = 8 * to;
-    int rc =
-        assay_edit_step(s, p, p->n_steps, ASSAY_STEP_SHR, &right, NULL, err);
+    int64_t half = highest ? 0 : 128;
+    int rc = append(s, p, ASSAY_STEP_SHR, 8 * from, err);
 
-    if (!rc && !highest)
-        rc = assay_edit_step(s, p, p->n_steps, ASSAY_STEP_ADD, &low, NULL, err);
     if (!rc)
-        rc =
-            assay_edit_step(s, p, p->n_steps, ASSAY_STEP_WRAP, NULL, NULL, err);
-    if (rc)
-        return rc;
-    p->steps[p->n_steps - 1].bits = 8;
-    if (!highest)
-        rc =
-            assay_edit_step(s, p, p->n_steps, ASSAY_STEP_ADD, &high, NULL, err);
-    return rc ? rc
-              : assay_edit_step(s, p, p->n_steps, ASSAY_STEP_SHL, &left, NULL,
-                                err);
+        rc = append(s, p, ASSAY_STEP_ADD, -half, err);
+    if (!rc)
+        rc = append(s, p, ASSAY_STEP_WRAP, 8, err);
+    if (!rc)
+        rc = append(s, p, ASSAY_STEP_ADD, half, err);
+    return rc ? rc : append(s, p, ASSAY_STEP_SHL, 8 * to, err);
 }
 
 /* Two operands that are added, behind the layer. */

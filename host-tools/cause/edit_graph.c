@@ -213,27 +213,6 @@ int assay_edit_view_before(struct assay_slice *s, uint32_t *layer, uint32_t i,
     return 0;
 }
 
-/* ---- programs ---------------------------------------------------------- */
-
-int assay_edit_step(struct assay_slice *s, struct assay_program *p, uint32_t at,
-                    enum assay_step_kind kind, const int64_t *a,
-                    const int64_t *b, struct assay_err *err)
-{
-    struct assay_step step = {.kind = (uint8_t)kind, .n = a ? 1 : 0};
-
-    if (a)
-        step.a = assay_arena_copy(s->arena, a, sizeof(*a));
-    if (b)
-        step.b = assay_arena_copy(s->arena, b, sizeof(*b));
-    if ((a && !step.a) || (b && !step.b))
-        return no_memory(err);
-    memmove(&p->steps[at + 1], &p->steps[at],
-            (p->n_steps - at) * sizeof(p->steps[0]));
-    p->steps[at] = step;
-    p->n_steps++;
-    return 0;
-}
-
 int assay_edit_programs(struct assay_slice *s, struct assay_layer *l,
                         uint32_t n, struct assay_err *err)
 {

@@ -55,11 +55,6 @@ int assay_edit_view_before(struct assay_slice *s, uint32_t *layer, uint32_t i,
 int assay_edit_table(struct assay_slice *s, uint32_t like, const int64_t v[256],
                      uint32_t *index, struct assay_err *err) ASSAY_MUST_CHECK;
 
-/* A step in front of step `at` of a program that has fewer than
- * ASSAY_MAX_STEPS; operands per tensor, copied; NULL: none. */
-int assay_edit_step(struct assay_slice *s, struct assay_program *p, uint32_t at,
-                    enum assay_step_kind kind, const int64_t *a,
-                    const int64_t *b, struct assay_err *err) ASSAY_MUST_CHECK;
 /* n empty programs for the layer's inputs. */
 int assay_edit_programs(struct assay_slice *s, struct assay_layer *l,
                         uint32_t n, struct assay_err *err) ASSAY_MUST_CHECK;

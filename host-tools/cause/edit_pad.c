@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host-tools/cause/edit_graph.h"
+#include "host-tools/cause/edit_program.h"
 #include "kernels/requant.h"
 
 enum { ROWS = 1, COLUMNS = 2 }; /* axes of the image */
@@ -161,16 +162,13 @@ static int pad_with(struct assay_slice *s, uint32_t *layer,
  * wraps in 32 bits as before. */
 static int widen(struct assay_slice *s, uint32_t *layer, struct assay_err *err)
 {
-    static const int64_t zero;
-    struct assay_program *p = &s->layers[*layer].out_program;
     uint32_t x = s->layers[*layer].inputs[0], y;
     struct assay_layer *made;
-    int rc = assay_edit_step(s, p, 0, ASSAY_STEP_WRAP, NULL, NULL, err);
+    int rc = assay_edit_insert(s, &s->layers[*layer].out_program, 0,
+                               ASSAY_STEP_WRAP, 32, 0, err);
 
-    if (!rc) {
-        p->steps[0].bits = 32;
+    if (!rc)
         rc = assay_edit_tensor(s, x, "wide", &y, err);
-    }
     if (rc)
         return rc;
     s->tensors[y].dtype = ASSAY_S16;
@@ -178,8 +176,8 @@ static int widen(struct assay_slice *s, uint32_t *layer, struct assay_err *err)
     if (rc)
         return rc;
     made->op = ASSAY_OP_UNARY;
-    return assay_edit_step(s, &made->out_program, 0, ASSAY_STEP_ADD, &zero,
-                           NULL, err);
+    return assay_edit_insert(s, &made->out_program, 0, ASSAY_STEP_ADD, 0, 0,
+                             err);
 }
 
 static int pad(struct assay_slice *s, uint32_t *layer, const struct borders *b,
@@ -197,8 +195,7 @@ static int pad(struct assay_slice *s, uint32_t *layer, const struct borders *b,
     assay_dtype_range(x->dtype, &lo, &hi);
     if (v < lo || v > hi) {
         if (l->op != ASSAY_OP_CONV2D || assay_dtype_bytes(x->dtype) != 1 ||
-            v < INT16_MIN || v > INT16_MAX ||
-            l->out_program.n_steps == ASSAY_MAX_STEPS)
+            v < INT16_MIN || v > INT16_MAX)
             return ASSAY_EDIT_NOT_HERE;
         rc = widen(s, layer, err);
     }

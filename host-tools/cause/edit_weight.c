@@ -150,6 +150,23 @@ static int regroup(struct assay_slice *s, uint32_t *layer, uint32_t variant,
                : assay_edit_view_before(s, layer, 0, &view, err);
 }
 
+/* O14: of a depthwise layer, [channel][k] was taken for [k][channel]. */
+static int multiplier_order(struct assay_slice *s, uint32_t layer,
+                            struct assay_err *err)
+{
+    const struct assay_layer *l = &s->layers[layer];
+    const int64_t *d = s->tensors[l->inputs[1]].dims;
+    int64_t channels = l->p.conv2d.groups, kernel = d[1] * d[2];
+    struct assay_order order;
+
+    if (l->op != ASSAY_OP_CONV2D || d[3] != 1 || channels == 1)
+        return ASSAY_EDIT_NOT_HERE;
+    order = (struct assay_order){{channels, d[0] / channels, kernel, 1},
+                                 {kernel, channels * kernel, 1, 1},
+                                 0};
+    return assay_weights_reorder(s, layer, &order, err);
+}
+
 int assay_edit_weight(struct assay_slice *s, uint32_t *layer,
                       const struct assay_edit *e, struct assay_err *err)
 {
@@ -157,6 +174,9 @@ int assay_edit_weight(struct assay_slice *s, uint32_t *layer,
         return regroup(s, layer, e->variant, err);
     if (!assay_weights_here(s, &s->layers[*layer]))
         return ASSAY_EDIT_NOT_HERE;
-    return e->id == ASSAY_CAUSE_W1 ? transpose(s, *layer, e->variant, err)
-                                   : flip(s, *layer, err);
+    switch (e->id) {
+    case ASSAY_CAUSE_W1: return transpose(s, *layer, e->variant, err);
+    case ASSAY_CAUSE_W2: return flip(s, *layer, err);
+    default: return multiplier_order(s, *layer, err);
+    }
 }
