@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host-tools/run_cause.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host-tools/messages.h"
 #include "kernels/cpu.h"
@@ -10,7 +12,7 @@
 #include "lib/engine/once.h"
 
 #define BUDGET ((size_t)512 << 20) /* bytes of tensors that are kept */
-#define SEARCHED 16                /* culprits */
+#define SEARCHED 4                 /* culprits of a run; pinpoint: all */
 
 static void close_sample(struct assay_suspect_sample *s, uint32_t inputs)
 {
@@ -35,6 +37,7 @@ void assay_run_causes_close(struct assay_run *r)
         for (size_t s = 0; s < k->n_samples; s++)
             close_sample(&k->samples[s], inputs_of(k));
         assay_search_free(k->found);
+        assay_separation_close(&k->apart);
         assay_slice_free(k->one);
     }
     if (r->causes)
@@ -267,6 +270,22 @@ static void fingerprints(struct assay_run_suspect *k)
     k->n_fingerprints = assay_fingerprint(&v, k->fingerprints);
 }
 
+/* One arrangement in all samples. */
+static bool is_layout(struct assay_run_suspect *k)
+{
+    const struct assay_tensor *t = &k->one->tensors[k->one->layers[0].output];
+    struct assay_layout other;
+
+    for (size_t i = 0; i < k->n_samples; i++) {
+        if (!assay_layout_find(i == 0 ? &k->layout : &other, t,
+                               k->samples[i].base, k->samples[i].got, NULL,
+                               NULL) ||
+            (i > 0 && other.kind != k->layout.kind))
+            return false;
+    }
+    return k->n_samples > 0;
+}
+
 static int search(const struct assay_run *r, struct assay_run_suspect *k,
                   const struct assay_edit *only, struct assay_err *err)
 {
@@ -280,14 +299,17 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
                                                r->o->hypothesis ? only : NULL,
                                            .cpu_flags = assay_cpu_probe()};
 
+    int rc;
+
     k->searched = true;
-    k->has_layout =
-        assay_layout_find(&k->layout, assay_suspect_output(&s),
-                          k->samples[0].base, k->samples[0].got, NULL, NULL);
+    k->has_layout = is_layout(k);
     if (k->has_layout)
         return 0;
     fingerprints(k);
-    return assay_cause_search(&k->found, &s, &o, err);
+    rc = assay_cause_search(&k->found, &s, &o, err);
+    if (rc == 0 && k->found->n_classes > 1)
+        rc = assay_cause_separate(&k->apart, &s, k->found, o.cpu_flags, err);
+    return rc;
 }
 
 /* "P5" is all its variants. */
@@ -301,8 +323,52 @@ static int read_only(const char *text, struct assay_edit *only,
     return only->id < ASSAY_CAUSE_COUNT ? 0 : assay_edit_parse(only, text, err);
 }
 
+static int save_input(struct assay_run *r, struct assay_run_suspect *k,
+                      struct assay_err *err)
+{
+    char path[4400];
+    struct assay_npz_writer *w = NULL;
+    int rc;
+
+    snprintf(path, sizeof(path), "%.4000s/separating/%03u.npz",
+             r->o->output_dir, k->layer);
+    rc = assay_npz_create(&w, path, err);
+    for (uint32_t t = 0; rc == 0 && t < k->apart.n_inputs; t++)
+        if (k->apart.inputs[t])
+            rc = assay_npz_add_tensor(w, &k->one->tensors[t],
+                                      k->apart.inputs[t], err);
+    if (rc < 0) {
+        assay_npz_abort(w);
+        return rc;
+    }
+    k->apart_path = assay_arena_str(r->arena, path, strlen(path));
+    return assay_npz_finish(w, err);
+}
+
+/* With -o: the inputs that would tell. */
+static int save_apart(struct assay_run *r, struct assay_err *err)
+{
+    char folder[4096];
+    int rc = 0;
+
+    if (r->o->output_dir == NULL)
+        return 0;
+    snprintf(folder, sizeof(folder), "%.4000s/separating", r->o->output_dir);
+    for (size_t i = 0; i < r->causes->n && rc == 0; i++) {
+        struct assay_run_suspect *k = &r->causes->v[i];
+
+        if (k->apart.n_groups < 2)
+            continue;
+        mkdir(r->o->output_dir, 0777); /* a failure shows itself below */
+        mkdir(folder, 0777);
+        rc = save_input(r, k, err);
+    }
+    return rc;
+}
+
 int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
 {
+    size_t most = r->o->command == ASSAY_CMD_PINPOINT ? SIZE_MAX : SEARCHED;
     struct assay_edit only;
     int rc = read_only(r->o->hypothesis, &only, err);
 
@@ -310,10 +376,10 @@ int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
         return rc;
     if (r->causes->n > 1)
         qsort(r->causes->v, r->causes->n, sizeof(*r->causes->v), by_layer);
-    for (size_t i = 0; i < r->causes->n && i < SEARCHED && rc == 0; i++)
+    for (size_t i = 0; i < r->causes->n && i < most && rc == 0; i++)
         if (r->causes->v[i].n_samples > 0)
             rc = search(r, &r->causes->v[i], &only, err);
-    return rc;
+    return rc ? rc : save_apart(r, err);
 }
 
 const struct assay_run_suspect *assay_run_cause_of(const struct assay_run *r,

@@ -9,7 +9,7 @@
 
 #include "host-tools/cause/fingerprint.h"
 #include "host-tools/cause/layout.h"
-#include "host-tools/cause/search.h"
+#include "host-tools/cause/separate.h"
 #include "host-tools/run.h"
 
 #define ASSAY_SUSPECT_SAMPLES 32 /* of one culprit: those that differ most */
@@ -27,6 +27,9 @@ struct assay_run_suspect {
     struct assay_fingerprint fingerprints[ASSAY_FINGERPRINTS];
     size_t n_fingerprints;
     struct assay_search *found; /* NULL: not searched */
+    /* Where several classes are proved: an input that tells them apart. */
+    struct assay_separation apart;
+    const char *apart_path; /* where it was saved, in the run's arena; NULL */
 };
 
 struct assay_run_causes {

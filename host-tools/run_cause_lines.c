@@ -51,6 +51,26 @@ static void advice_line(const struct assay_edit *e, struct assay_lines *l)
                        assay_message_text(ASSAY_MSG_CAUSE_IMPORTER));
 }
 
+/* Several causes: is there an input that would tell? */
+static void apart_line(const struct assay_run_suspect *k, struct assay_lines *l)
+{
+    const struct assay_separation *a = &k->apart;
+    char text[TEXT];
+
+    if (a->n_classes < 2)
+        return;
+    assay_message(text, sizeof(text),
+                  a->n_groups < 2         ? ASSAY_MSG_APART_NONE
+                  : k->apart_path != NULL ? ASSAY_MSG_APART_FILE
+                                          : ASSAY_MSG_APART,
+                  "groups", assay_num_u(a->n_groups).text, "classes",
+                  assay_num_u(a->n_classes).text, "count",
+                  assay_num_u(a->differing).text, "tried",
+                  assay_num_u(a->tried).text, "path",
+                  k->apart_path != NULL ? k->apart_path : "", NULL);
+    assay_line_add(l, "          ", text);
+}
+
 static void proved_lines(const struct assay_run_suspect *k,
                          struct assay_lines *l)
 {
@@ -85,6 +105,7 @@ static void proved_lines(const struct assay_run_suspect *k,
                       assay_num_u(more).text, NULL);
         assay_line_add(l, "          ", text);
     }
+    apart_line(k, l);
     if (h->differing < FEW)
         assay_line_add(l, "          ",
                        assay_message_text(ASSAY_MSG_CAUSE_FEW));
