@@ -185,6 +185,10 @@ static inline enum assay_column assay_side_column(unsigned side)
 /* run_sample.c: everything of one sample. */
 int assay_run_sample(struct assay_run *r, uint32_t sample,
                      struct assay_err *err) ASSAY_MUST_CHECK;
+/* Its inputs, reference and columns; close in any case. */
+int assay_run_sample_open(struct assay_run *r, uint32_t sample,
+                          struct assay_err *err) ASSAY_MUST_CHECK;
+void assay_run_sample_close(struct assay_run *r);
 /* Is the layer's cumulative input free of differences? Call in order. */
 bool assay_run_inputs_equal(const struct assay_run *r, uint32_t layer);
 int64_t assay_run_producer(const struct assay_run *r, uint32_t tensor);

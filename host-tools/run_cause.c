@@ -144,7 +144,7 @@ static struct assay_run_suspect *suspect_of(struct assay_run *r, uint32_t layer,
 
 /* The samples that differ most, the worst first. */
 static void keep(struct assay_run_suspect *k, struct assay_suspect_sample *s,
-                 uint64_t mismatch)
+                 uint64_t mismatch, uint32_t from)
 {
     size_t at = k->n_samples;
 
@@ -156,8 +156,10 @@ static void keep(struct assay_run_suspect *k, struct assay_suspect_sample *s,
             (k->n_samples - at) * sizeof(*s));
     memmove(&k->mismatch[at + 1], &k->mismatch[at],
             (k->n_samples - at) * sizeof(mismatch));
+    memmove(&k->from[at + 1], &k->from[at], (k->n_samples - at) * sizeof(from));
     k->samples[at] = *s;
     k->mismatch[at] = mismatch;
+    k->from[at] = from;
     k->n_samples++;
 }
 
@@ -204,7 +206,7 @@ static void take(struct assay_run *r, uint32_t layer, enum assay_column column,
     r->causes->bytes += bytes;
     k->of_reference = got == r->values[r->s->layers[layer].output];
     if (fill(r, k, values, got, &s))
-        keep(k, &s, mismatch);
+        keep(k, &s, mismatch, r->sample);
     else
         close_sample(&s, inputs_of(k));
 }
@@ -243,6 +245,79 @@ void assay_run_causes_take(struct assay_run *r,
                      k->facts[i].rerun_mismatch);
         }
     }
+}
+
+/* ---- samples in which it is equal ------------------------------------------- */
+
+static bool is_kept(const struct assay_run_suspect *k, uint32_t sample)
+{
+    for (size_t i = 0; i < k->n_samples; i++)
+        if (k->from[i] == sample)
+            return true;
+    return k->n_samples == ASSAY_SUSPECT_SAMPLES;
+}
+
+/* What the column has of the sample that is open, else the reference. */
+static const void **values_of(const struct assay_run *r,
+                              enum assay_column column)
+{
+    const void **v = assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*v));
+    const struct assay_run_side *k =
+        column < ASSAY_COL_SIM ? NULL : &r->sides[column - ASSAY_COL_SIM];
+
+    for (uint32_t t = 0; v && t < r->s->n_tensors; t++) {
+        v[t] = r->values[t];
+        if (k && k->here && k->observed.values[t])
+            v[t] = k->observed.values[t];
+    }
+    return v;
+}
+
+/* A cause must leave it as it is: it is kept where the engine gives just what
+ * was got. */
+static void take_equal(struct assay_run *r, struct assay_run_suspect *k)
+{
+    uint32_t y = r->s->layers[k->layer].output;
+    size_t bytes = bytes_of(&r->s->tensors[y]);
+    bool side = k->column >= ASSAY_COL_SIM;
+    struct assay_suspect_sample s = {0};
+    const void **values;
+
+    if ((side && (!r->sides[k->column - ASSAY_COL_SIM].here ||
+                  !r->sides[k->column - ASSAY_COL_SIM].observed.values[y])) ||
+        (!side && !k->of_reference) || r->causes->bytes + 4 * bytes > BUDGET)
+        return;
+    values = values_of(r, k->column);
+    if (values && values[y] && fill(r, k, values, values[y], &s) &&
+        memcmp(s.base, s.got, bytes) == 0) {
+        r->causes->bytes += 4 * bytes;
+        keep(k, &s, 0, r->sample);
+    } else {
+        close_sample(&s, inputs_of(k));
+    }
+    assay_free(values);
+}
+
+static int complete(struct assay_run *r, struct assay_err *err)
+{
+    int rc = 0;
+
+    for (uint32_t s = 0; s < r->n_samples && s < ASSAY_SUSPECT_SAMPLES; s++) {
+        bool any = false;
+
+        for (size_t i = 0; i < r->causes->n; i++)
+            any = any || !is_kept(&r->causes->v[i], s);
+        if (!any)
+            continue;
+        rc = assay_run_sample_open(r, s, err);
+        for (size_t i = 0; rc == 0 && i < r->causes->n; i++)
+            if (!is_kept(&r->causes->v[i], s))
+                take_equal(r, &r->causes->v[i]);
+        assay_run_sample_close(r);
+        if (rc < 0)
+            break;
+    }
+    return rc;
 }
 
 /* ---- searching ------------------------------------------------------------- */
@@ -372,8 +447,9 @@ int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
     struct assay_edit only;
     int rc = read_only(r->o->hypothesis, &only, err);
 
-    if (rc || !r->causes)
+    if (rc || !r->causes || r->causes->n == 0)
         return rc;
+    rc = complete(r, err);
     if (r->causes->n > 1)
         qsort(r->causes->v, r->causes->n, sizeof(*r->causes->v), by_layer);
     for (size_t i = 0; i < r->causes->n && i < most && rc == 0; i++)

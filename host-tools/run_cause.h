@@ -21,6 +21,7 @@ struct assay_run_suspect {
     struct assay_slice *one; /* owned, as all below */
     struct assay_suspect_sample samples[ASSAY_SUSPECT_SAMPLES];
     uint64_t mismatch[ASSAY_SUSPECT_SAMPLES];
+    uint32_t from[ASSAY_SUSPECT_SAMPLES]; /* the case's sample of each */
     size_t n_samples;
     bool searched, has_layout;
     struct assay_layout layout;
