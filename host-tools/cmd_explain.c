@@ -198,7 +198,8 @@ static void print_column(const struct explain *x, const char *name,
                       &v, 1);
     printf("   %s %s%s", name,
            assay_explain_value(y->dtype, &v, value, sizeof(value)),
-           memcmp(&v, result, sizeof(v)) == 0 ? "" : " (differs)");
+           memcmp(&v, result, assay_dtype_bytes(y->dtype)) == 0 ? ""
+                                                                : " (differs)");
 }
 
 /* The engine computes what is printed: anything else is a fault of ours. */
@@ -226,7 +227,7 @@ static int print(const struct explain *x, struct assay_err *err)
         result = engine;
         assay_explain_line(stdout, "  by the engine, without a calculation",
                            "");
-    } else if (memcmp(&result, &engine, sizeof(result)) != 0) {
+    } else if (memcmp(&result, &engine, assay_dtype_bytes(dtype)) != 0) {
         printf("\n");
         return assay_fail_message(err, ASSAY_EINTERNAL, ASSAY_MSG_EXPLAIN_OTHER,
                                   "layer", l->name, NULL);

@@ -7,35 +7,8 @@
 
 #define TEXT 240
 
-static const struct assay_layer *layer_of(const struct assay_explain *e)
-{
-    return &e->one->layers[0];
-}
-
-static const struct assay_tensor *tensor_of(const struct assay_explain *e,
-                                            uint32_t input)
-{
-    return &e->one->tensors[layer_of(e)->inputs[input]];
-}
-
-static const struct assay_tensor *output_of(const struct assay_explain *e)
-{
-    return &e->one->tensors[layer_of(e)->output];
-}
-
-static size_t channels_of(const struct assay_tensor *t)
-{
-    return t->rank > 0 ? (size_t)t->dims[t->rank - 1] : 1;
-}
-
-static int64_t zero_of(const struct assay_tensor *t, size_t channel)
-{
-    return t->quant.n == 0 ? 0
-                           : t->quant.zero_point[t->quant.n > 1 ? channel : 0];
-}
-
-static void integer_line(const struct assay_explain *e, const char *what,
-                         int64_t v)
+void assay_explain_integer(const struct assay_explain *e, const char *what,
+                           int64_t v)
 {
     char value[32];
 
@@ -53,9 +26,9 @@ struct sum {
 static void add_tap(const struct assay_explain *e, struct sum *s,
                     const char *at, size_t x, size_t w, size_t channel)
 {
-    const struct assay_layer *l = layer_of(e);
-    int64_t zx = zero_of(tensor_of(e, 0), 0);
-    int64_t zw = zero_of(tensor_of(e, 1), channel);
+    const struct assay_layer *l = assay_explain_layer(e);
+    int64_t zx = assay_explain_zero(assay_explain_input(e, 0), 0);
+    int64_t zw = assay_explain_zero(assay_explain_input(e, 1), channel);
     int64_t a = assay_explain_get(e, l->inputs[0], x).i;
     int64_t b = assay_explain_get(e, l->inputs[1], w).i;
     char text[TEXT], zeros[2][32] = {"", ""};
@@ -70,19 +43,21 @@ static void add_tap(const struct assay_explain *e, struct sum *s,
         snprintf(zeros[1], sizeof(zeros[1]), " - %" PRId64, zw);
     snprintf(text, sizeof(text), "    tap %s (%" PRId64 "%s) * (%" PRId64 "%s)",
              at, a, zeros[0], b, zeros[1]);
-    integer_line(e, text, (a - zx) * (b - zw));
+    assay_explain_integer(e, text, (a - zx) * (b - zw));
 }
 
 static void sum_conv(const struct assay_explain *e, struct sum *s)
 {
-    const struct assay_conv2d_params *p = &layer_of(e)->p.conv2d;
-    const struct assay_tensor *x = tensor_of(e, 0), *w = tensor_of(e, 1);
-    const struct assay_tensor *y = output_of(e);
-    size_t o = e->element % channels_of(y), depth = (size_t)w->dims[3];
-    int64_t position = (int64_t)(e->element / channels_of(y));
+    const struct assay_conv2d_params *p = &assay_explain_layer(e)->p.conv2d;
+    const struct assay_tensor *x = assay_explain_input(e, 0),
+                              *w = assay_explain_input(e, 1);
+    const struct assay_tensor *y = assay_explain_output(e);
+    size_t o = e->element % assay_explain_channels(y),
+           depth = (size_t)w->dims[3];
+    int64_t position = (int64_t)(e->element / assay_explain_channels(y));
     int64_t ox = position % y->dims[2], oy = position / y->dims[2] % y->dims[1];
     int64_t n = position / y->dims[2] / y->dims[1];
-    size_t group = o / (channels_of(y) / (size_t)p->groups);
+    size_t group = o / (assay_explain_channels(y) / (size_t)p->groups);
     char at[64];
 
     for (int64_t ky = 0; ky < w->dims[1]; ky++) {
@@ -98,7 +73,8 @@ static void sum_conv(const struct assay_explain *e, struct sum *s)
 
                 snprintf(at, sizeof(at), "%" PRId64 ",%" PRId64 ",%zu", ky, kx,
                          c);
-                add_tap(e, s, at, from * channels_of(x) + group * depth + c,
+                add_tap(e, s, at,
+                        from * assay_explain_channels(x) + group * depth + c,
                         ((o * (size_t)w->dims[1] + (size_t)ky) *
                              (size_t)w->dims[2] +
                          (size_t)kx) *
@@ -112,9 +88,9 @@ static void sum_conv(const struct assay_explain *e, struct sum *s)
 
 static void sum_gemm(const struct assay_explain *e, struct sum *s)
 {
-    size_t depth = channels_of(tensor_of(e, 0));
-    size_t o = e->element % channels_of(output_of(e));
-    size_t row = e->element / channels_of(output_of(e));
+    size_t depth = assay_explain_channels(assay_explain_input(e, 0));
+    size_t o = e->element % assay_explain_channels(assay_explain_output(e));
+    size_t row = e->element / assay_explain_channels(assay_explain_output(e));
     char at[32];
 
     s->taps = depth;
@@ -126,10 +102,10 @@ static void sum_gemm(const struct assay_explain *e, struct sum *s)
 
 static void print_sum(const struct assay_explain *e, const struct sum *s)
 {
-    const char *term =
-        zero_of(tensor_of(e, 0), 0) != 0 || tensor_of(e, 1)->quant.n > 0
-            ? "(x - zx)*(w - zw)"
-            : "x*w";
+    const char *term = assay_explain_zero(assay_explain_input(e, 0), 0) != 0 ||
+                               assay_explain_input(e, 1)->quant.n > 0
+                           ? "(x - zx)*(w - zw)"
+                           : "x*w";
     char text[TEXT];
 
     if (s->inside == s->taps)
@@ -138,14 +114,14 @@ static void print_sum(const struct assay_explain *e, const struct sum *s)
         snprintf(text, sizeof(text),
                  "  sum %s of %zu taps, %zu more in the padding add 0", term,
                  s->inside, s->taps - s->inside);
-    integer_line(e, text, s->acc);
+    assay_explain_integer(e, text, s->acc);
 }
 
 static void print_products(const struct assay_explain *e, union assay_value *v)
 {
-    const struct assay_layer *l = layer_of(e);
-    bool narrow = assay_dtype_bytes(tensor_of(e, 0)->dtype) == 1;
-    size_t o = e->element % channels_of(output_of(e));
+    const struct assay_layer *l = assay_explain_layer(e);
+    bool narrow = assay_dtype_bytes(assay_explain_input(e, 0)->dtype) == 1;
+    size_t o = e->element % assay_explain_channels(assay_explain_output(e));
     int32_t second = 0;
     struct sum s = {0};
 
@@ -157,13 +133,14 @@ static void print_products(const struct assay_explain *e, union assay_value *v)
     if (l->p.conv2d.has_bias) {
         int64_t bias = assay_explain_get(e, l->inputs[2], o).i;
 
-        integer_line(e, "  + bias", bias);
+        assay_explain_integer(e, "  + bias", bias);
         s.acc += bias;
     }
     if (narrow && s.acc != (int32_t)(uint32_t)s.acc)
-        integer_line(e, "  acc before it wraps", s.acc);
+        assay_explain_integer(e, "  acc before it wraps", s.acc);
     v->i = narrow ? (int32_t)(uint32_t)s.acc : s.acc;
-    integer_line(e, narrow ? "  acc (32 bits)" : "  acc (64 bits)", v->i);
+    assay_explain_integer(e, narrow ? "  acc (32 bits)" : "  acc (64 bits)",
+                          v->i);
     if (l->p.conv2d.has_second)
         second = (int32_t)assay_explain_get(e, l->inputs[l->n_inputs - 1],
                                             e->element)
@@ -175,13 +152,13 @@ static void print_products(const struct assay_explain *e, union assay_value *v)
 
 /* ---- elements of inputs ---------------------------------------------------- */
 
-static void print_operand(const struct assay_explain *e, uint32_t input,
-                          size_t i, union assay_value *v)
+void assay_explain_operand(const struct assay_explain *e, uint32_t input,
+                           size_t i, union assay_value *v)
 {
-    const struct assay_tensor *t = tensor_of(e, input);
+    const struct assay_tensor *t = assay_explain_input(e, input);
     char text[TEXT], value[40];
 
-    *v = assay_explain_get(e, layer_of(e)->inputs[input], i);
+    *v = assay_explain_get(e, assay_explain_layer(e)->inputs[input], i);
     snprintf(text, sizeof(text), "  element %zu of %.150s", i, t->name);
     assay_explain_line(e->out, text,
                        assay_explain_value(t->dtype, v, value, sizeof(value)));
@@ -222,17 +199,17 @@ static bool combines_floats(enum assay_combine how)
 
 static void print_binary(const struct assay_explain *e, union assay_value *v)
 {
-    const struct assay_layer *l = layer_of(e);
-    const struct assay_tensor *y = output_of(e);
-    size_t channel = e->element % channels_of(y);
+    const struct assay_layer *l = assay_explain_layer(e);
+    const struct assay_tensor *y = assay_explain_output(e);
+    size_t channel = e->element % assay_explain_channels(y);
     bool is_float = combines_floats(l->p.binary.combine);
     union assay_value ab[2];
     char text[TEXT], value[40];
 
     for (uint32_t i = 0; i < 2; i++) {
-        const struct assay_tensor *t = tensor_of(e, i);
+        const struct assay_tensor *t = assay_explain_input(e, i);
 
-        print_operand(e, i, broadcast(t, y, e->element), &ab[i]);
+        assay_explain_operand(e, i, broadcast(t, y, e->element), &ab[i]);
         if (i < l->n_in_programs)
             assay_explain_program(e, &l->in_programs[i], channel, NULL, &ab[i],
                                   t->dtype == ASSAY_F32, "    ");
@@ -251,10 +228,11 @@ static void print_binary(const struct assay_explain *e, union assay_value *v)
 
 static void print_unary(const struct assay_explain *e, union assay_value *v)
 {
-    print_operand(e, 0, e->element, v);
-    assay_explain_program(e, &layer_of(e)->out_program,
-                          e->element % channels_of(output_of(e)), NULL, v,
-                          tensor_of(e, 0)->dtype == ASSAY_F32, "  ");
+    assay_explain_operand(e, 0, e->element, v);
+    assay_explain_program(
+        e, &assay_explain_layer(e)->out_program,
+        e->element % assay_explain_channels(assay_explain_output(e)), NULL, v,
+        assay_explain_input(e, 0)->dtype == ASSAY_F32, "  ");
 }
 
 static void print_table(const struct assay_explain *e, union assay_value *v)
@@ -263,25 +241,30 @@ static void print_table(const struct assay_explain *e, union assay_value *v)
     char text[TEXT];
     size_t at;
 
-    print_operand(e, 0, e->element, &x);
-    at = (size_t)(x.i + (tensor_of(e, 0)->dtype == ASSAY_S8 ? 128 : 0));
-    *v = assay_explain_get(e, layer_of(e)->inputs[1], at);
+    assay_explain_operand(e, 0, e->element, &x);
+    at = (size_t)(x.i +
+                  (assay_explain_input(e, 0)->dtype == ASSAY_S8 ? 128 : 0));
+    *v = assay_explain_get(e, assay_explain_layer(e)->inputs[1], at);
     snprintf(text, sizeof(text), "  table[%zu]", at);
-    integer_line(e, text, v->i);
-    assay_explain_program(e, &layer_of(e)->out_program,
-                          e->element % channels_of(output_of(e)), NULL, v,
-                          false, "  ");
+    assay_explain_integer(e, text, v->i);
+    assay_explain_program(e, &assay_explain_layer(e)->out_program,
+                          e->element %
+                              assay_explain_channels(assay_explain_output(e)),
+                          NULL, v, false, "  ");
 }
 
 bool assay_explain_print(const struct assay_explain *e,
                          union assay_value *result)
 {
-    switch (layer_of(e)->op) {
+    switch (assay_explain_layer(e)->op) {
     case ASSAY_OP_CONV2D:
     case ASSAY_OP_GEMM: print_products(e, result); return true;
     case ASSAY_OP_BINARY: print_binary(e, result); return true;
     case ASSAY_OP_UNARY: print_unary(e, result); return true;
     case ASSAY_OP_TABLE: print_table(e, result); return true;
+    case ASSAY_OP_POOL: assay_explain_pool(e, result); return true;
+    case ASSAY_OP_CONCAT: assay_explain_concat(e, result); return true;
+    case ASSAY_OP_VIEW: assay_explain_view(e, result); return true;
     default: return false;
     }
 }

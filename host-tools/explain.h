@@ -27,6 +27,43 @@ struct assay_explain {
 bool assay_explain_print(const struct assay_explain *e,
                          union assay_value *result);
 
+/* explain_window.c: pools; explain_move.c: concat, views. What the element is
+ * in front of the program, which they print as well. */
+void assay_explain_pool(const struct assay_explain *e, union assay_value *v);
+void assay_explain_concat(const struct assay_explain *e, union assay_value *v);
+void assay_explain_view(const struct assay_explain *e, union assay_value *v);
+
+static inline const struct assay_layer *assay_explain_layer(
+    const struct assay_explain *e)
+{
+    return &e->one->layers[0];
+}
+static inline const struct assay_tensor *assay_explain_input(
+    const struct assay_explain *e, uint32_t i)
+{
+    return &e->one->tensors[e->one->layers[0].inputs[i]];
+}
+static inline const struct assay_tensor *assay_explain_output(
+    const struct assay_explain *e)
+{
+    return &e->one->tensors[e->one->layers[0].output];
+}
+static inline size_t assay_explain_channels(const struct assay_tensor *t)
+{
+    return t->rank > 0 ? (size_t)t->dims[t->rank - 1] : 1;
+}
+static inline int64_t assay_explain_zero(const struct assay_tensor *t,
+                                         size_t channel)
+{
+    return t->quant.n == 0 ? 0
+                           : t->quant.zero_point[t->quant.n > 1 ? channel : 0];
+}
+
+/* "  element 7 of NAME" with its value, left in *v. */
+void assay_explain_operand(const struct assay_explain *e, uint32_t input,
+                           size_t i, union assay_value *v);
+void assay_explain_integer(const struct assay_explain *e, const char *what,
+                           int64_t v);
 /* explain_step.c: a line "  what      value", and a program's lines. `second`:
  * what ADD_INPUT takes. The last value is left in *v. */
 void assay_explain_line(FILE *out, const char *what, const char *value);
