@@ -37,6 +37,8 @@ expect_rc 1 "--arith with a slice"
 run "$assay" mutate "$digits" --layer conv2 --list
 expect_rc 0 "mutate --list"
 expect_out '^P5=all:N +padding' "an edit that a number is solved for"
+expect_out '^R1 +rounds twice' "an edit without variants"
+expect_out '^W1=[a-z_]+ +weights' "an edit with variants"
 expect_out '^requant=q31_double ' "an arithmetic"
 expect_out "^[1-9][0-9]+ edits change layer 'conv2' \(Conv\)" "their number"
 
@@ -158,6 +160,16 @@ echo >"$work/file"
 run "$assay" run -m "$work/out.slice" "${files[@]}" --save-failing "$work/file"
 expect_rc 1 "a folder that cannot be made: the run is judged"
 expect_err "cannot write|cannot be written" "and it is said"
+
+# Of a layer with many channels, one tile is enough.
+mutate pw4 B1
+run "$assay" run -m "$work/out.slice" "${files[@]}" --save-failing "$work/tile"
+expect_rc 1 "a layer with many channels"
+run "$assay" replay "$work"/tile/*_pw4.assay -q --json "$work/r.json"
+expect_rc 1 "its bundle fails too"
+expect_out 'cut to channels [0-9]+\.\.[0-9]+ of 32' "and holds one tile"
+expect_out '1x4x4x16' "of 16 channels"
+expect_out 'cpu gives again what was got then: 1024 of 1024' "the same"
 
 # Of a column of the compiled model: the difference is kept, not computed.
 pad16=${ASSAY_SHARED:-$ROOT/../shared}/cases-x5/pad16
