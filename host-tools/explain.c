@@ -130,7 +130,7 @@ static void print_products(const struct assay_explain *e, union assay_value *v)
     else
         sum_conv(e, &s);
     print_sum(e, &s);
-    if (l->p.conv2d.has_bias) {
+    if (assay_layer_has_bias(l)) {
         int64_t bias = assay_explain_get(e, l->inputs[2], o).i;
 
         assay_explain_integer(e, "  + bias", bias);

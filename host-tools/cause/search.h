@@ -64,6 +64,12 @@ int assay_cause_search(struct assay_search **out, const struct assay_suspect *s,
                        struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_search_free(struct assay_search *s); /* NULL safe */
 
+/* Accumulators of a sample's output, bias included, one an element; freed by
+ * assay_free. NULL where the layer is no sum of integer products. */
+int assay_cause_sums(int64_t **out, const struct assay_suspect *s,
+                     size_t sample, uint32_t cpu_flags, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
 /* "R4 on channels 64..65", "P5=bottom:128", "R1 and P1". */
 const char *assay_hypothesis_text(const struct assay_hypothesis *h,
                                   const struct assay_tensor *t, char *out,

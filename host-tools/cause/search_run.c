@@ -185,7 +185,7 @@ static int cut(struct assay_slice **out, const struct assay_candidate *c,
     y = &(*out)->tensors[l->output];
     cut_rows(&(*out)->tensors[l->inputs[1]], k);
     cut_quant(&(*out)->tensors[l->inputs[1]], k);
-    if (l->p.conv2d.has_bias)
+    if (assay_layer_has_bias(l))
         cut_rows(&(*out)->tensors[l->inputs[2]], k);
     y->dims[y->rank - 1] = 1;
     cut_quant(y, k);

@@ -15,7 +15,7 @@ static int64_t output_at(const struct assay_search_ctx *x, size_t e,
     const struct assay_layer *l = x->layer;
     const struct assay_sums *sums = &x->sums[x->worst];
     const int32_t *bias =
-        l->p.conv2d.has_bias ? x->s->one->tensors[l->inputs[2]].data : NULL;
+        assay_layer_has_bias(l) ? x->s->one->tensors[l->inputs[2]].data : NULL;
     size_t channel = e % x->channels;
     union assay_value v = {.i = sums->sum[e] + moved +
                                 (bias ? bias[channel] : 0)};

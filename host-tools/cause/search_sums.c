@@ -123,14 +123,22 @@ static int second_of(struct assay_search_ctx *x, size_t sample,
     return 0;
 }
 
+/* Integers, and weights that are known. */
+static bool has_sums(const struct assay_search_ctx *x)
+{
+    const struct assay_tensor *t = x->s->one->tensors;
+
+    return is_sum(x->layer) &&
+           assay_dtype_is_int(t[x->layer->inputs[0]].dtype) &&
+           t[x->layer->inputs[1]].role == ASSAY_ROLE_CONSTANT;
+}
+
 int assay_sums_open(struct assay_search_ctx *x, struct assay_err *err)
 {
     size_t samples = x->s->n_samples;
     int rc = 0;
 
-    if (!is_sum(x->layer) ||
-        !assay_dtype_is_int(x->s->one->tensors[x->layer->inputs[0]].dtype) ||
-        x->s->one->tensors[x->layer->inputs[1]].role != ASSAY_ROLE_CONSTANT)
+    if (!has_sums(x))
         return 0;
     x->sums = assay_arena_array(x->memory, samples, sizeof(*x->sums));
     if (!x->sums)
@@ -146,6 +154,37 @@ int assay_sums_open(struct assay_search_ctx *x, struct assay_err *err)
             rc = second_of(x, i, err);
     }
     return rc;
+}
+
+int assay_cause_sums(int64_t **out, const struct assay_suspect *s,
+                     size_t sample, uint32_t cpu_flags, struct assay_err *err)
+{
+    struct assay_search_ctx x = {
+        .s = s, .layer = assay_suspect_layer(s), .cpu_flags = cpu_flags};
+    const struct assay_tensor *y = assay_suspect_output(s);
+    const int32_t *bias = NULL;
+    int64_t *sums;
+    size_t bytes, channels;
+    int rc = assay_tensor_count(y, &x.n, &bytes, err);
+
+    *out = NULL;
+    if (rc || !has_sums(&x))
+        return rc;
+    sums = assay_calloc(x.n, sizeof(*sums));
+    if (!sums)
+        return no_memory(err);
+    rc = sums_of(&x, sample, sums, err);
+    if (rc) {
+        assay_free(sums);
+        return rc;
+    }
+    if (assay_layer_has_bias(x.layer))
+        bias = s->one->tensors[x.layer->inputs[2]].data;
+    channels = (size_t)y->dims[y->rank - 1];
+    for (size_t e = 0; bias && e < x.n; e++)
+        sums[e] += bias[e % channels];
+    *out = sums;
+    return 0;
 }
 
 static bool same_tensor(const struct assay_tensor *a,
@@ -184,7 +223,7 @@ void assay_sums_run(const struct assay_search_ctx *x,
     const struct assay_layer *l = &c->slice->layers[0];
     const struct assay_sums *sums = &x->sums[sample];
     const int32_t *bias =
-        l->p.conv2d.has_bias ? c->slice->tensors[l->inputs[2]].data : NULL;
+        assay_layer_has_bias(l) ? c->slice->tensors[l->inputs[2]].data : NULL;
     union assay_value v[BLOCK];
 
     for (size_t done = 0; done < n;) {

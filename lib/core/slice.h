@@ -281,6 +281,12 @@ int assay_slice_add_layer(struct assay_slice *s, uint32_t n_inputs,
 int64_t assay_slice_find_tensor(const struct assay_slice *s, const char *name);
 int64_t assay_slice_find_layer(const struct assay_slice *s, const char *name);
 
+/* Of CONV2D, GEMM, CONV_TRANSPOSE2D: is input 2 a bias? */
+static inline bool assay_layer_has_bias(const struct assay_layer *l)
+{
+    return l->op == ASSAY_OP_GEMM ? l->n_inputs > 2 : l->p.conv2d.has_bias;
+}
+
 size_t assay_dtype_bytes(enum assay_dtype dtype);     /* 0: unknown */
 const char *assay_dtype_name(enum assay_dtype dtype); /* "int8", "?" */
 bool assay_dtype_is_int(enum assay_dtype dtype);
