@@ -377,6 +377,13 @@ static int swap_four(struct assay_slice *s, uint32_t layer,
     int rc = put_sum(s, layer, &made, err);
 
     x[0] = x[1] = s->layers[layer].output;
+    /* What the halves are anyway: so the sum is proved to fit. */
+    if (!rc)
+        rc = assay_edit_insert(s, &made->in_programs[0], 0, ASSAY_STEP_CLAMP,
+                               INT32_MIN, INT32_MAX - UINT16_MAX, err);
+    if (!rc)
+        rc = assay_edit_insert(s, &made->in_programs[1], 0, ASSAY_STEP_CLAMP, 0,
+                               UINT16_MAX, err);
     for (uint32_t i = 0; i < 2 && !rc; i++) {
         rc = assay_edit_tensor(s, x[0], names[i], &part, err);
         if (!rc)

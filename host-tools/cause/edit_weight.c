@@ -91,7 +91,7 @@ static int flip(struct assay_slice *s, uint32_t layer, struct assay_err *err)
 
 /* ---- channels of groups ------------------------------------------------ */
 
-/* Channels of x, [group][of it], in the order [of it][group]. */
+/* Channels of x, [groups][of it], in the order [of it][groups]. */
 static struct assay_view_params interleave(const struct assay_tensor *x,
                                            int64_t groups)
 {
@@ -144,7 +144,8 @@ static int regroup(struct assay_slice *s, uint32_t *layer, uint32_t variant,
     t = &s->tensors[variant == W3_OUTPUT ? l->output : l->inputs[0]];
     if (t->dims[3] == groups)
         return ASSAY_EDIT_SAME;
-    view = interleave(t, groups);
+    /* The suspect gives, or is given, channels as [of a group][group]. */
+    view = interleave(t, variant == W3_OUTPUT ? groups : t->dims[3] / groups);
     return variant == W3_OUTPUT
                ? assay_edit_view_behind(s, *layer, &view, err)
                : assay_edit_view_before(s, layer, 0, &view, err);
