@@ -67,6 +67,21 @@ static const char *environment(const struct assay_run *r, char *out, size_t cap)
                          i->kernels, "agent", i->build_id, "mask", mask, NULL);
 }
 
+/* What case.json says of the compiled model; "" where nothing. */
+static const char *toolchain(const struct assay_case *c, char *out, size_t cap)
+{
+    const char *const words[][2] = {
+        {"march", c->march}, {"horizon_nn", c->horizon_nn}, {"hbdk", c->hbdk}};
+
+    out[0] = '\0';
+    for (size_t i = 0; i < 3; i++) {
+        if (words[i][1][0] != '\0')
+            snprintf(out + strlen(out), cap - strlen(out), "%s%s %s",
+                     out[0] != '\0' ? ", " : "", words[i][0], words[i][1]);
+    }
+    return out;
+}
+
 static const char *cause_text(const struct assay_run_suspect *k, char *out,
                               size_t cap)
 {
@@ -144,6 +159,8 @@ static int put_notes(struct assay_bundle_writer *w, const struct assay_run *r,
         rc = note(w, "verdict", verdict(r, k), err);
     if (rc == 0)
         rc = note(w, "environment", environment(r, text, sizeof(text)), err);
+    if (rc == 0)
+        rc = note(w, "toolchain", toolchain(&r->p.c, text, sizeof(text)), err);
     if (rc == 0)
         rc = note(w, "numerics", r->p.numerics, err);
     if (rc == 0)
@@ -319,6 +336,11 @@ void assay_run_failing_lines(const struct assay_run *r,
     char text[200];
     size_t first = 0, shown = 1;
 
+    if (r->o->save_failing != NULL && r->n_culprits > f->n) {
+        assay_message(text, sizeof(text), ASSAY_MSG_REPRO_UNSAVED, "n",
+                      assay_num_u(r->n_culprits - f->n).text, NULL);
+        assay_line_add(l, "  repro   ", text);
+    }
     if (f->n == 0)
         return;
     for (size_t i = 0; i < f->n; i++) {

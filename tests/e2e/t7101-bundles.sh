@@ -23,6 +23,12 @@ done
 run "$assay" run -m "$work/digits.slice" "${files[@]}"
 expect_rc 0 "the slice runs against the model's goldens"
 expect_out '21 layers .*cpu: 21 exact' "every layer is exact"
+cp -r "$digits" "$work/case"
+chmod -R u+w "$work/case"
+rm "$work/case/model.onnx"
+cp "$work/digits.slice" "$work/case/model.slice"
+run "$assay" run "$work/case" --local -q
+expect_rc 0 "a case may hold a model.slice"
 run "$assay" run -m "$work/nash.slice" -i "$nash/inputs" -r "$nash/golden" \
     --local -q
 expect_rc 0 "a slice whose layers carry their multipliers runs too"
