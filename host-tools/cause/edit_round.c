@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * R: rounding and scaling. Where a layer's programs are made of scales, an
- * entry is another named arithmetic; where they are a file's multipliers and
- * shifts, it changes the steps.
+ * entry is another named arithmetic; what has no name, and layers that carry
+ * their multipliers and shifts, are changed step by step (edit_steps.c).
  */
+#include <math.h>
 #include <string.h>
 
-#include "host-tools/cause/catalogue.h"
-#include "host-tools/cause/edit_program.h"
+#include "host-tools/cause/edit_graph.h"
+#include "host-tools/cause/edit_steps.h"
 #include "lib/core/arith.h"
+#include "lib/core/slice_part.h"
 
 /* By entry and variant: names, the first of which that the layer knows. */
 static const struct {
@@ -16,16 +18,16 @@ static const struct {
     uint32_t variant;
     const char *names[3];
 } named[] = {
-    {ASSAY_CAUSE_R1, 0, {"q31_double", "tflite_q31_double"}},
+    {ASSAY_CAUSE_R1, 0, {"q31_double", "tflite_q31_double", "tflite_l20"}},
     {ASSAY_CAUSE_R2, 0, {"q31_double_nofix"}},
-    {ASSAY_CAUSE_R3, 0, {"q31_single", "q31_single_m24"}},
-    {ASSAY_CAUSE_R4, 0, {"q31_round_rshl_f1"}},
+    {ASSAY_CAUSE_R3, 0, {"q31_single", "q31_single_m24", "tflite_l20_single"}},
     {ASSAY_CAUSE_R5, 0, {"fp32_rne"}},
-    {ASSAY_CAUSE_R5, 1, {"fp32_half_away"}},
-    {ASSAY_CAUSE_R5, 2, {"fp32_trunc"}},
+    {ASSAY_CAUSE_R5, 1, {"fp32_half_away", "half_away"}},
+    {ASSAY_CAUSE_R5, 2, {"fp32_trunc", "trunc"}},
     {ASSAY_CAUSE_R5, 3, {"fp32_floor05"}},
     {ASSAY_CAUSE_R5, 4, {"fp32_trunc05"}},
-    {ASSAY_CAUSE_R6, 0, {"fp32_rne_zpin_fma"}},
+    {ASSAY_CAUSE_R6, 0, {"fp32_rne_zpin_fma", "ort_fma"}},
+    {ASSAY_CAUSE_R6, 1, {"fp32_rne_zpin", "ort_sse"}},
     {ASSAY_CAUSE_R8, 0, {"q16_i64"}},
     {ASSAY_CAUSE_R10, 0, {"q31_double_lsat"}},
     {ASSAY_CAUSE_R12, 0, {"q31_trunc_rshl"}},
@@ -33,166 +35,101 @@ static const struct {
     {ASSAY_CAUSE_R13, 0, {"q31_floor", "div_floor"}},
     {ASSAY_CAUSE_R13, 1, {"q31_trunc0", "div_trunc", "trunc"}},
     {ASSAY_CAUSE_R19, 0, {"q8_half_up"}},
-    {ASSAY_CAUSE_R20, 0, {"fp32_rne_zpin", "zpin_half_even"}},
-    {ASSAY_CAUSE_R21, 0, {"recip_half_even"}},
+    {ASSAY_CAUSE_R20, 0, {"fp32_rne_zpin", "zpin_half_even", "f32_seq_zpin"}},
     {ASSAY_CAUSE_R22, 0, {"legacy_floor05"}},
     {ASSAY_CAUSE_R23, 0, {"fp64_half_away"}},
 };
 
-static int apply_named(struct assay_slice *s, uint32_t layer,
-                       const struct assay_edit *e)
+static int apply(struct assay_slice *s, uint32_t layer, const char *name)
 {
-    struct assay_layer *l = &s->layers[layer];
+    const struct assay_layer *l = &s->layers[layer];
     struct assay_err ignored = {0};
 
     if (l->real_op == ASSAY_REAL_NONE)
         return ASSAY_EDIT_NOT_HERE;
+    if (l->arith && strcmp(l->arith, name) == 0)
+        return ASSAY_EDIT_SAME;
+    /* What it refuses here (another operator, a scale outside of its domain)
+     * is no fault that this layer could have. */
+    if (assay_arith_apply(s, layer, name, &ignored) == 0)
+        return 0;
+    return ignored.code == ASSAY_EMEMORY ? ASSAY_EMEMORY : ASSAY_EDIT_NOT_HERE;
+}
+
+static int apply_named(struct assay_slice *s, uint32_t layer,
+                       const struct assay_edit *e)
+{
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
         if (named[i].id != e->id || named[i].variant != e->variant)
             continue;
         for (size_t k = 0; k < 3 && named[i].names[k]; k++) {
-            if (l->arith && strcmp(l->arith, named[i].names[k]) == 0)
-                return ASSAY_EDIT_SAME;
-            /* What it refuses here (another operator, a scale outside of its
-             * domain) is no fault that this layer could have. */
-            if (assay_arith_apply(s, layer, named[i].names[k], &ignored) == 0)
-                return 0;
-            if (ignored.code == ASSAY_EMEMORY)
-                return ASSAY_EMEMORY;
+            int rc = apply(s, layer, named[i].names[k]);
+
+            if (rc != ASSAY_EDIT_NOT_HERE)
+                return rc;
         }
     }
     return ASSAY_EDIT_NOT_HERE;
 }
 
-/* ---- steps of multipliers and shifts --------------------------------------- */
-
-/* Does the shift drop bits in any channel? */
-static bool drops(const struct assay_step *s)
+/* Does the layer shift to the left, or to the right by less than one? */
+static bool shifts_left(const struct assay_program *p)
 {
-    for (uint32_t c = 0; c < s->n; c++)
-        if (s->a[c] > 0)
-            return true;
-    return false;
+    return assay_edit_first(p, ASSAY_STEP_SHL) >= 0;
 }
 
-static int set_round(struct assay_step *s, enum assay_round round)
-{
-    if (s->round == round || !drops(s))
-        return ASSAY_EDIT_SAME;
-    s->round = (uint8_t)round;
-    return 0;
-}
-
-static int last_shift(struct assay_program *p, enum assay_round round)
+static bool shifts_right(const struct assay_program *p, bool everywhere)
 {
     int at = assay_edit_last(p, ASSAY_STEP_SHR);
+    bool all = at >= 0, any = false;
 
-    return at < 0 ? ASSAY_EDIT_NOT_HERE : set_round(&p->steps[at], round);
-}
-
-/* The shift in front of the multiplication. */
-static int pre_shift(struct assay_program *p, enum assay_round round)
-{
-    int at = assay_edit_first(p, ASSAY_STEP_SHR);
-    int mul = assay_edit_first(p, ASSAY_STEP_MUL);
-
-    return at < 0 || at > mul ? ASSAY_EDIT_NOT_HERE
-                              : set_round(&p->steps[at], round);
-}
-
-/* Both shifts at the end, nothing between multiplication and them. */
-static int merge_shifts(struct assay_slice *s, struct assay_program *p,
-                        uint32_t channels, struct assay_err *err)
-{
-    int pre = assay_edit_first(p, ASSAY_STEP_SHR);
-    int mul = assay_edit_first(p, ASSAY_STEP_MUL);
-    int post = assay_edit_last(p, ASSAY_STEP_SHR);
-    int64_t *sum;
-
-    if (pre < 0 || pre > mul || post < mul)
-        return ASSAY_EDIT_NOT_HERE;
-    if (!drops(&p->steps[pre]))
-        return ASSAY_EDIT_SAME;
-    sum = assay_arena_array(s->arena, channels, sizeof(*sum));
-    if (!sum)
-        return assay_fail(err, ASSAY_EMEMORY, "no memory for an edited shift");
-    for (uint32_t c = 0; c < channels; c++) {
-        sum[c] = assay_edit_at(&p->steps[pre], c) +
-                 assay_edit_at(&p->steps[post], c);
-        if (sum[c] > 62 || sum[c] < -62)
-            return ASSAY_EDIT_NOT_HERE;
+    for (uint32_t c = 0; at >= 0 && c < p->steps[at].n; c++) {
+        all = all && p->steps[at].a[c] > 0;
+        any = any || p->steps[at].a[c] > 0;
     }
-    p->steps[post].a = sum;
-    p->steps[post].n = channels;
-    assay_edit_remove(p, (uint32_t)pre);
-    return 0;
+    return everywhere ? all : any;
 }
 
-/* Variants none, 16, 32: the width in front of the multiplication. */
-static int middle(struct assay_slice *s, struct assay_program *p,
-                  uint32_t variant, struct assay_err *err)
+/* Where an arithmetic gives, for every sum, what a plainer one gives, it is
+ * written as that: both are then seen to be one. */
+static int plainest(struct assay_slice *s, uint32_t layer,
+                    const struct assay_edit *e, const char *was)
 {
-    static const uint8_t bits[3] = {0, 16, 32};
-    int mul = assay_edit_first(p, ASSAY_STEP_MUL);
-    struct assay_step *before;
+    const struct assay_program *p = &s->layers[layer].out_program;
+    const char *name = NULL;
 
-    if (mul < 0 || assay_edit_first(p, ASSAY_STEP_SHR) < 0)
+    if (s->layers[layer].real_op != ASSAY_REAL_CONV)
+        return 0;
+    if (e->id == ASSAY_CAUSE_R2 && !shifts_right(p, false))
+        name = "q31_double";
+    if (e->id == ASSAY_CAUSE_R12 && !shifts_left(p) && shifts_right(p, true))
+        name = "q31_single";
+    if (e->id == ASSAY_CAUSE_R10 && !shifts_left(p))
         return ASSAY_EDIT_NOT_HERE;
-    before = mul > 0 ? &p->steps[mul - 1] : NULL;
-    if (!before || before->kind != ASSAY_STEP_SAT)
-        return bits[variant] == 0
-                   ? ASSAY_EDIT_SAME
-                   : assay_edit_insert(s, p, (uint32_t)mul, ASSAY_STEP_SAT,
-                                       bits[variant], 0, err);
-    if (before->bits == bits[variant])
+    if (!name)
+        return 0;
+    if (was && strcmp(was, name) == 0)
         return ASSAY_EDIT_SAME;
-    if (bits[variant] == 0)
-        assay_edit_remove(p, (uint32_t)mul - 1);
-    else
-        before->bits = bits[variant];
-    return 0;
+    return apply(s, layer, name);
 }
 
-/* Shift counts of 32 and more: masked to five bits, or all bits lost. */
-static int mask_counts(struct assay_slice *s, struct assay_program *p,
-                       bool zero, struct assay_err *err)
-{
-    int at = assay_edit_last(p, ASSAY_STEP_SHR);
-    struct assay_step *step = at < 0 ? NULL : &p->steps[at];
-    bool any = false;
-    int64_t *v;
-
-    if (!step)
-        return ASSAY_EDIT_NOT_HERE;
-    v = assay_arena_copy(s->arena, step->a, step->n * sizeof(*v));
-    if (!v)
-        return assay_fail(err, ASSAY_EMEMORY, "no memory for an edited shift");
-    for (uint32_t c = 0; c < step->n; c++) {
-        if (v[c] < 32)
-            continue;
-        any = true;
-        v[c] = zero ? 62 : v[c] & 31;
-    }
-    step->a = v;
-    return any ? 0 : ASSAY_EDIT_SAME;
-}
+/* ---- what has a name only in part ------------------------------------------ */
 
 /* One rounding at the end whose sum with the half is cut to 32 bits. */
 static int cut_33(struct assay_slice *s, uint32_t layer, struct assay_err *err)
 {
-    struct assay_layer *l = &s->layers[layer];
-    struct assay_program *p = &l->out_program;
+    struct assay_program *p = &s->layers[layer].out_program;
     struct assay_err ignored = {0};
-    int at, rc = 0;
-    uint32_t k;
+    bool wraps = false;
     int64_t *less;
+    uint32_t k, n = assay_edit_channels(s, layer);
+    int at, rc;
 
-    if (l->real_op == ASSAY_REAL_NONE ||
+    if (s->layers[layer].real_op != ASSAY_REAL_CONV ||
+        !assay_edit_is_sum(s, layer) ||
         assay_arith_apply(s, layer, "q31_single", &ignored) != 0)
         return ASSAY_EDIT_NOT_HERE;
     at = assay_edit_last(p, ASSAY_STEP_SHR);
-    if (at < 0 || !drops(&p->steps[at]))
-        return ASSAY_EDIT_NOT_HERE;
     k = (uint32_t)at;
     less = assay_arena_copy(s->arena, p->steps[k].a,
                             p->steps[k].n * sizeof(*less));
@@ -202,6 +139,14 @@ static int cut_33(struct assay_slice *s, uint32_t layer, struct assay_err *err)
         less[c]--;
     p->steps[k].a = less;
     p->steps[k].round = ASSAY_ROUND_FLOOR;
+    for (uint32_t c = 0; c < n && !wraps; c++) {
+        struct assay_interval v;
+
+        wraps = !assay_edit_range_at(s, layer, k + 1, c, &v) ||
+                v.lo < INT32_MIN || v.hi > INT32_MAX;
+    }
+    if (!wraps)
+        return ASSAY_EDIT_NOT_HERE; /* there are no 33 bits */
     rc = assay_edit_insert(s, p, k + 1, ASSAY_STEP_WRAP, 32, 0, err);
     if (rc == 0)
         rc = assay_edit_insert(s, p, k + 2, ASSAY_STEP_ADD, 1, 0, err);
@@ -210,84 +155,267 @@ static int cut_33(struct assay_slice *s, uint32_t layer, struct assay_err *err)
     return rc;
 }
 
-/* Multipliers of 31 bits, from a quotient in binary32. */
-static int derive_f32(struct assay_slice *s, uint32_t layer,
-                      struct assay_err *err)
+/* fl(v * scale + zero point) in one rounding, of a convolution. */
+static int fuse(struct assay_slice *s, uint32_t layer, struct assay_err *err)
 {
-    struct assay_layer *l = &s->layers[layer];
-    const struct assay_quant *x, *w, *y = &s->tensors[l->output].quant;
-    struct assay_program *p = &l->out_program;
-    int at = assay_edit_first(p, ASSAY_STEP_SRDHM);
-    bool any = false;
-    int64_t *v;
+    struct assay_program *p = &s->layers[layer].out_program;
+    int rc = apply(s, layer, "fp32_rne_zpin"), add;
+    struct assay_step *m;
+    int64_t *zero;
 
-    at = at < 0 ? assay_edit_first(p, ASSAY_STEP_SDMULH) : at;
-    at = at < 0 ? assay_edit_first(p, ASSAY_STEP_MUL) : at;
-    if (l->real_op != ASSAY_REAL_CONV || at < 0)
-        return ASSAY_EDIT_NOT_HERE;
-    x = &s->tensors[l->inputs[0]].quant;
-    w = &s->tensors[l->inputs[1]].quant;
-    if (x->n != 1 || w->n == 0 || y->n != 1)
-        return ASSAY_EDIT_NOT_HERE;
-    v = assay_arena_array(s->arena, p->steps[at].n, sizeof(*v));
-    if (!v)
-        return assay_fail(err, ASSAY_EMEMORY, "no memory for multipliers");
-    for (uint32_t c = 0; c < p->steps[at].n; c++) {
-        float product = x->scale[0] * w->scale[w->n > 1 ? c : 0];
-        float real = product / y->scale[0];
-        int32_t m;
-        int shift;
-
-        assay_derive_multiplier((double)real, &m, &shift);
-        v[c] = p->steps[at].a[c];
-        if (m == v[c] || m - v[c] > 256 || v[c] - m > 256)
-            continue; /* another shift would be another program */
-        v[c] = m;
-        any = true;
-    }
-    p->steps[at].a = v;
-    return any ? 0 : ASSAY_EDIT_SAME;
+    add = assay_edit_first(p, ASSAY_STEP_FADD);
+    if (rc < 0 || rc == ASSAY_EDIT_NOT_HERE || add < 1)
+        return rc < 0 ? rc : ASSAY_EDIT_NOT_HERE;
+    m = &p->steps[add - 1];
+    zero = assay_arena_array(s->arena, m->n, sizeof(*zero));
+    if (!zero)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for an edited step");
+    for (uint32_t c = 0; c < m->n; c++)
+        zero[c] = p->steps[add].a[0];
+    m->kind = ASSAY_STEP_FFMA;
+    m->b = zero;
+    assay_edit_remove(p, (uint32_t)add);
+    return 0;
 }
 
-static int edit_steps(struct assay_slice *s, uint32_t layer,
-                      const struct assay_edit *e, struct assay_err *err)
-{
-    static const enum assay_round last[] = {
-        ASSAY_ROUND_HALF_EVEN, ASSAY_ROUND_HALF_UP, ASSAY_ROUND_HALF_AWAY,
-        ASSAY_ROUND_HALF_DOWN, ASSAY_ROUND_HALF_ZERO};
-    struct assay_program *p = &s->layers[layer].out_program;
+/* ---- R7 -------------------------------------------------------------------- */
 
-    switch (e->id) {
-    case ASSAY_CAUSE_R7: return derive_f32(s, layer, err);
-    case ASSAY_CAUSE_R9: return cut_33(s, layer, err);
-    case ASSAY_CAUSE_R11: return mask_counts(s, p, e->variant == 1, err);
-    case ASSAY_CAUSE_R13:
-        return last_shift(p, e->variant == 0 ? ASSAY_ROUND_FLOOR
-                                             : ASSAY_ROUND_TRUNC);
-    case ASSAY_CAUSE_R14: return last_shift(p, ASSAY_ROUND_CEIL);
-    case ASSAY_CAUSE_R15:
-        return pre_shift(p, e->variant == 0 ? ASSAY_ROUND_FLOOR
-                                            : ASSAY_ROUND_HALF_UP);
-    case ASSAY_CAUSE_R16:
-        return merge_shifts(s, p, assay_edit_channels(s, layer), err);
-    case ASSAY_CAUSE_R17: return middle(s, p, e->variant, err);
-    case ASSAY_CAUSE_R18: return last_shift(p, last[e->variant]);
-    default: return ASSAY_EDIT_NOT_HERE;
+/* Real scales of a convolution (n of them), derived in binary32 or binary64. */
+static int derive(struct assay_slice *s, uint32_t layer, bool narrow,
+                  struct assay_policy_operands *o, struct assay_err *err)
+{
+    const struct assay_layer *l = &s->layers[layer];
+    const struct assay_quant *x = &s->tensors[l->inputs[0]].quant;
+    const struct assay_quant *w = &s->tensors[l->inputs[1]].quant;
+    const struct assay_quant *y = &s->tensors[l->output].quant;
+    int32_t *m = assay_arena_array(s->arena, w->n, sizeof(*m));
+    int *shift = assay_arena_array(s->arena, w->n, sizeof(*shift));
+    float *f = assay_arena_array(s->arena, w->n, sizeof(*f));
+    double *d = assay_arena_array(s->arena, w->n, sizeof(*d));
+
+    if (!m || !shift || !f || !d)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for multipliers");
+    for (uint32_t c = 0; c < w->n; c++) {
+        f[c] = x->scale[0] * w->scale[c] / y->scale[0];
+        d[c] = (double)x->scale[0] * (double)w->scale[c] / (double)y->scale[0];
+        if (narrow)
+            d[c] = (double)f[c];
+        else
+            f[c] = (float)d[c];
+        assay_derive_multiplier(d[c], &m[c], &shift[c]);
     }
+    o->n = w->n;
+    o->m = m;
+    o->s = shift;
+    o->scale32 = f;
+    o->scale64 = d;
+    return 0;
+}
+
+static bool same_operands(const struct assay_program *a,
+                          const struct assay_program *b)
+{
+    for (uint32_t i = 0; i < a->n_steps; i++)
+        for (uint32_t c = 0; c < a->steps[i].n; c++)
+            if (a->steps[i].a && a->steps[i].a[c] != b->steps[i].a[c])
+                return false;
+    return a->n_steps == b->n_steps;
+}
+
+static int other_derivation(struct assay_slice *s, uint32_t layer, bool narrow,
+                            struct assay_err *err)
+{
+    struct assay_layer *l = &s->layers[layer];
+    const struct assay_tensor *y = &s->tensors[l->output];
+    struct assay_policy_operands o = {0};
+    struct assay_err ignored = {0};
+    struct assay_program made;
+    int rc;
+
+    if (l->real_op == ASSAY_REAL_MUL && l->arith) {
+        if (strcmp(l->arith, narrow ? "q31_double_f64" : "tflite_q31_double"))
+            return ASSAY_EDIT_NOT_HERE;
+        return apply(s, layer, narrow ? "tflite_q31_double" : "q31_double_f64");
+    }
+    if (l->real_op != ASSAY_REAL_CONV || !l->arith || y->quant.n != 1 ||
+        s->tensors[l->inputs[0]].quant.n != 1)
+        return ASSAY_EDIT_NOT_HERE;
+    rc = derive(s, layer, narrow, &o, err);
+    if (rc)
+        return rc;
+    o.zp = y->quant.zero_point[0];
+    assay_dtype_range(y->dtype, &o.qmin, &o.qmax);
+    if (assay_policy_program(s->arena, l->arith, &o, &made, &ignored) != 0)
+        return ASSAY_EDIT_NOT_HERE;
+    if (made.n_steps == l->out_program.n_steps &&
+        same_operands(&made, &l->out_program))
+        return ASSAY_EDIT_SAME;
+    l->out_program = made;
+    return 0;
+}
+
+/* ---- R4 -------------------------------------------------------------------- */
+
+/* A VIEW of channels from..to of the last axis; *index: what it gives. */
+static int view_channels(struct assay_slice *s, uint32_t at, uint32_t of,
+                         int64_t from, int64_t to, uint32_t *index,
+                         struct assay_err *err)
+{
+    struct assay_layer *l;
+    struct assay_tensor *t;
+    int64_t stride = 1;
+    int rc = assay_edit_tensor(s, of, "lanes", index, err);
+
+    if (!rc)
+        rc = assay_slice_insert_layer(s, at, 1, err);
+    if (rc)
+        return rc;
+    l = &s->layers[at];
+    t = &s->tensors[*index];
+    l->name = t->name;
+    l->source_op = "edit";
+    l->op = ASSAY_OP_VIEW;
+    l->inputs[0] = of;
+    l->output = *index;
+    l->p.view.rank = t->rank;
+    for (uint32_t a = t->rank; a-- > 0; stride *= t->dims[a]) {
+        l->p.view.dims[a] = t->dims[a];
+        l->p.view.strides[a] = stride;
+    }
+    l->p.view.dims[t->rank - 1] = to - from;
+    l->p.view.offset = from;
+    t->dims[t->rank - 1] = to - from;
+    return 0;
+}
+
+/* The same layer once more behind itself, under `other`; *index: its output. */
+static int once_more(struct assay_slice *s, uint32_t layer,
+                     const struct assay_edit *other, uint32_t *index,
+                     struct assay_err *err)
+{
+    uint32_t at = layer + 1;
+    struct assay_layer *l;
+    int rc = assay_edit_tensor(s, s->layers[layer].output, "tail", index, err);
+
+    if (!rc)
+        rc = assay_slice_insert_layer(s, at, s->layers[layer].n_inputs, err);
+    if (rc)
+        return rc;
+    l = &s->layers[at];
+    *l = s->layers[layer];
+    l->inputs = assay_arena_copy(s->arena, s->layers[layer].inputs,
+                                 l->n_inputs * sizeof(*l->inputs));
+    l->name = s->tensors[*index].name;
+    l->output = *index;
+    if (!l->inputs)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for a copied layer");
+    return assay_edit_round(s, &at, other, err);
+}
+
+static int tail(struct assay_slice *s, uint32_t layer, uint32_t variant,
+                struct assay_err *err)
+{
+    static const struct assay_edit others[3][2] = {
+        {{ASSAY_CAUSE_R1, 0, 0}, {ASSAY_CAUSE_R14, 0, 0}},
+        {{ASSAY_CAUSE_R3, 0, 0}, {ASSAY_CAUSE_R18, 1, 0}},
+        {{ASSAY_CAUSE_R5, 2, 0}, {ASSAY_CAUSE_R13, 1, 0}},
+    };
+    int64_t c = assay_edit_channels(s, layer), lanes = 4 << variant % 3;
+    int64_t body = c / lanes * lanes;
+    bool scales = s->layers[layer].real_op != ASSAY_REAL_NONE;
+    const struct assay_edit *other = &others[variant / 3][!scales];
+    uint32_t fresh, more, parts[2];
+    struct assay_layer *joined, probe;
+    int rc;
+
+    if (body == 0 || body == c)
+        return ASSAY_EDIT_NOT_HERE;
+    rc = assay_edit_save(s, layer, &probe, err);
+    if (!rc) {
+        rc = assay_edit_round(s, &layer, other, err);
+        assay_edit_restore(s, layer, &probe);
+    }
+    if (rc)
+        return rc;
+    rc = assay_edit_behind_n(s, layer, 2, &fresh, &joined, err);
+    if (!rc)
+        rc = once_more(s, layer, other, &more, err);
+    if (!rc)
+        rc = view_channels(s, layer + 2, fresh, 0, body, &parts[0], err);
+    if (!rc)
+        rc = view_channels(s, layer + 3, more, body, c, &parts[1], err);
+    if (rc)
+        return rc;
+    joined = &s->layers[layer + 4];
+    joined->op = ASSAY_OP_CONCAT;
+    joined->p.concat.axis = (int32_t)s->tensors[fresh].rank - 1;
+    memcpy(joined->inputs, parts, sizeof(parts));
+    return assay_edit_programs(s, joined, 2, err);
+}
+
+/* ---- the family ------------------------------------------------------------ */
+
+/* Adding a zero point of 0 changes nothing. */
+static bool zero_is_0(const struct assay_slice *s, uint32_t layer)
+{
+    const struct assay_quant *q = &s->tensors[s->layers[layer].output].quant;
+
+    for (uint32_t i = 0; i < q->n; i++)
+        if (q->zero_point[i] != 0)
+            return false;
+    return true;
+}
+
+/* An arithmetic that exists with and without fusing. */
+static bool has_pair(const char *arith)
+{
+    static const char *const names[] = {"fp32_rne_zpin", "fp32_rne_zpin_fma",
+                                        "ort_fma", "ort_sse"};
+
+    for (size_t i = 0; arith && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(arith, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int edit(struct assay_slice *s, uint32_t layer,
+                const struct assay_edit *e, struct assay_err *err)
+{
+    const char *was = s->layers[layer].arith;
+    int rc;
+
+    if (e->id == ASSAY_CAUSE_R7)
+        return other_derivation(s, layer, e->variant == 0, err);
+    if (e->id == ASSAY_CAUSE_R9)
+        return cut_33(s, layer, err);
+    if (e->id == ASSAY_CAUSE_R6 && s->layers[layer].real_op == ASSAY_REAL_CONV)
+        return e->variant == 0 ? fuse(s, layer, err) : ASSAY_EDIT_NOT_HERE;
+    if (e->id == ASSAY_CAUSE_R6 && !has_pair(was))
+        return ASSAY_EDIT_NOT_HERE;
+    rc = apply_named(s, layer, e);
+    if (rc == ASSAY_EMEMORY)
+        return assay_fail(err, ASSAY_EMEMORY, "no memory for an edited layer");
+    if (rc == 0 && e->id == ASSAY_CAUSE_R20 && was &&
+        strcmp(was, "fp32_rne") == 0 && zero_is_0(s, layer))
+        return ASSAY_EDIT_SAME;
+    if (rc == 0)
+        return plainest(s, layer, e, was);
+    return rc == ASSAY_EDIT_NOT_HERE ? assay_edit_steps(s, layer, e, err) : rc;
 }
 
 int assay_edit_round(struct assay_slice *s, uint32_t *layer,
                      const struct assay_edit *e, struct assay_err *err)
 {
-    int rc = apply_named(s, *layer, e);
+    struct assay_layer saved;
+    int rc;
 
-    if (rc == ASSAY_EMEMORY)
-        return assay_fail(err, ASSAY_EMEMORY, "no memory for an edited layer");
-    /* Of scales, the steps are a consequence. */
-    if (rc != ASSAY_EDIT_NOT_HERE ||
-        (s->layers[*layer].real_op != ASSAY_REAL_NONE &&
-         e->id != ASSAY_CAUSE_R7 && e->id != ASSAY_CAUSE_R9 &&
-         e->id != ASSAY_CAUSE_R11))
+    if (e->id == ASSAY_CAUSE_R4)
+        return tail(s, *layer, e->variant, err);
+    rc = assay_edit_save(s, *layer, &saved, err);
+    if (rc)
         return rc;
-    return edit_steps(s, *layer, e, err);
+    rc = edit(s, *layer, e, err);
+    if (rc != 0)
+        assay_edit_restore(s, *layer, &saved);
+    return rc;
 }
