@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "host-tools/messages.h"
+#include "host-tools/run_cause_looks.h"
 #include "kernels/cpu.h"
 #include "lib/core/slice_part.h"
 #include "lib/engine/once.h"
@@ -205,10 +206,12 @@ static void take(struct assay_run *r, uint32_t layer, enum assay_column column,
         return;
     r->causes->bytes += bytes;
     k->of_reference = got == r->values[r->s->layers[layer].output];
-    if (fill(r, k, values, got, &s))
+    if (fill(r, k, values, got, &s)) {
+        assay_run_cause_swapped(r, k, &s);
         keep(k, &s, mismatch, r->sample);
-    else
+    } else {
         close_sample(&s, inputs_of(k));
+    }
 }
 
 /* Where every engine agrees, the odd one is the reference. */
@@ -331,36 +334,6 @@ static int by_layer(const void *p, const void *q)
     return (int)a->column - (int)b->column;
 }
 
-static void fingerprints(struct assay_run_suspect *k)
-{
-    const struct assay_suspect_sample *s = &k->samples[0];
-    const struct assay_fingerprint_view v = {
-        .t = &k->one->tensors[k->one->layers[0].output],
-        .layer = &k->one->layers[0],
-        .slice = k->one,
-        .base = s->base,
-        .got = s->got,
-        .inputs = s->inputs};
-
-    k->n_fingerprints = assay_fingerprint(&v, k->fingerprints);
-}
-
-/* One arrangement in all samples. */
-static bool is_layout(struct assay_run_suspect *k)
-{
-    const struct assay_tensor *t = &k->one->tensors[k->one->layers[0].output];
-    struct assay_layout other;
-
-    for (size_t i = 0; i < k->n_samples; i++) {
-        if (!assay_layout_find(i == 0 ? &k->layout : &other, t,
-                               k->samples[i].base, k->samples[i].got, NULL,
-                               NULL) ||
-            (i > 0 && other.kind != k->layout.kind))
-            return false;
-    }
-    return k->n_samples > 0;
-}
-
 static int search(const struct assay_run *r, struct assay_run_suspect *k,
                   const struct assay_edit *only, struct assay_err *err)
 {
@@ -377,10 +350,9 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
     int rc;
 
     k->searched = true;
-    k->has_layout = is_layout(k);
+    assay_run_cause_looks(k, &s, o.cpu_flags);
     if (k->has_layout)
         return 0;
-    fingerprints(k);
     rc = assay_cause_search(&k->found, &s, &o, err);
     if (rc == 0 && k->found->n_classes > 1)
         rc = assay_cause_separate(&k->apart, &s, k->found, o.cpu_flags, err);

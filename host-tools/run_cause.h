@@ -9,6 +9,7 @@
 
 #include "host-tools/cause/fingerprint.h"
 #include "host-tools/cause/layout.h"
+#include "host-tools/cause/search.h"
 #include "host-tools/cause/separate.h"
 #include "host-tools/run.h"
 
@@ -25,6 +26,9 @@ struct assay_run_suspect {
     size_t n_samples;
     bool searched, has_layout;
     struct assay_layout layout;
+    /* So far every sample was another tensor of the slice, layout.n[0]. */
+    bool swapped;
+    const char *swapped_name; /* of the run's slice */
     struct assay_fingerprint fingerprints[ASSAY_FINGERPRINTS];
     size_t n_fingerprints;
     struct assay_search *found; /* NULL: not searched */

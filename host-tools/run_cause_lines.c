@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host-tools/run_cause.h"
+#include "host-tools/run_cause_looks.h"
 #include "host-tools/run_lines.h"
 
 #define TEXT 1024
@@ -185,7 +185,7 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
 
     out[0] = '\0';
     if (k != NULL && k->has_layout)
-        assay_layout_text(&k->layout, output_of(k), out, cap);
+        assay_run_cause_layout(k, out, cap);
     else if (k != NULL && k->found != NULL && k->found->n_proved > 0)
         assay_hypothesis_text(&k->found->v[0], output_of(k), out, cap);
     return out;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "host-tools/model/record.h"
+#include "host-tools/run_cause_looks.h"
 #include "proto/bundle.h"
 
 #define TEXT 1024
@@ -91,7 +92,7 @@ static const char *cause_text(const struct assay_run_suspect *k, char *out,
 
     out[0] = '\0';
     if (k->has_layout) {
-        assay_layout_text(&k->layout, t, what, sizeof(what));
+        assay_run_cause_layout(k, what, sizeof(what));
         snprintf(out, cap, "%s %s", k->layout.id, what);
     } else if (k->found != NULL && k->found->n_proved > 0) {
         h = &k->found->v[0];
