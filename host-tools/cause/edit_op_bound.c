@@ -170,41 +170,34 @@ static int bound(struct assay_slice *s, struct assay_layer *l, bool six,
 
 /* ---- O7 ---------------------------------------------------------------- */
 
-/* Is real zero the number 0 behind the operand's program? */
-static bool is_centred(const struct assay_slice *s, const struct assay_layer *l,
-                       uint32_t i)
+/* What an operand is in memory, not below its real zero. */
+static int bound_operand(struct assay_slice *s, struct assay_layer *l,
+                         uint32_t i, struct assay_err *err)
 {
     const struct assay_tensor *x = &s->tensors[l->inputs[i]];
-    const struct assay_step *first = &l->in_programs[i].steps[0];
-    int64_t zero = x->quant.n > 0 ? x->quant.zero_point[0] : 0;
+    int64_t zero = x->quant.n > 0 ? x->quant.zero_point[0] : 0, lo, hi;
 
-    return zero == 0 || (l->in_programs[i].n_steps > 0 &&
-                         (first->kind == ASSAY_STEP_ADD ||
-                          first->kind == ASSAY_STEP_ADD_ZP) &&
-                         first->n == 1 && first->a[0] == -zero);
+    if (!assay_dtype_is_int(x->dtype))
+        return assay_edit_insert(s, &l->in_programs[i], 0, ASSAY_STEP_FCLAMP, 0,
+                                 bits_of(FLT_MAX), err);
+    assay_dtype_range(x->dtype, &lo, &hi);
+    return assay_edit_insert(s, &l->in_programs[i], 0, ASSAY_STEP_CLAMP, zero,
+                             hi, err);
 }
 
 static int bound_operands(struct assay_slice *s, struct assay_layer *l,
                           struct assay_err *err)
 {
-    bool is_int = l->p.binary.combine == ASSAY_COMBINE_ADD;
-    int rc = 0;
+    int rc;
 
-    if ((!is_int && l->p.binary.combine != ASSAY_COMBINE_FADD &&
+    if ((l->p.binary.combine != ASSAY_COMBINE_ADD &&
+         l->p.binary.combine != ASSAY_COMBINE_FADD &&
          l->p.binary.combine != ASSAY_COMBINE_FFMA) ||
-        !is_centred(s, l, 0) || !is_centred(s, l, 1) ||
         l->in_programs[0].n_steps == ASSAY_MAX_STEPS ||
         l->in_programs[1].n_steps == ASSAY_MAX_STEPS)
         return ASSAY_EDIT_NOT_HERE;
-    for (uint32_t i = 0; i < 2 && !rc; i++) {
-        struct assay_program *p = &l->in_programs[i];
-
-        rc = is_int ? assay_edit_insert(s, p, p->n_steps, ASSAY_STEP_CLAMP, 0,
-                                        INT64_MAX, err)
-                    : assay_edit_insert(s, p, p->n_steps, ASSAY_STEP_FCLAMP, 0,
-                                        bits_of(FLT_MAX), err);
-    }
-    return rc;
+    rc = bound_operand(s, l, 0, err);
+    return rc ? rc : bound_operand(s, l, 1, err);
 }
 
 /* The sum of products alone, before the second input is added. */
