@@ -156,14 +156,31 @@ static void fingerprint_lines(const struct assay_run_suspect *k,
         assay_line_add(l, "  looks   ", text);
 }
 
+static void layout_line(const struct assay_run_suspect *k,
+                        struct assay_lines *l)
+{
+    char text[TEXT], what[200];
+
+    assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_LAYOUT, "what",
+                  assay_run_cause_layout(k, what, sizeof(what)), "id",
+                  k->layout.id, "compared",
+                  assay_num_u(k->layout.compared).text, "all",
+                  assay_num_u(k->layout.all).text, NULL);
+    assay_line_add(l, "  layout  ", text);
+}
+
 void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
                            enum assay_column column, struct assay_lines *l)
 {
     const struct assay_run_suspect *k = assay_run_cause_of(r, layer, column);
     char text[TEXT];
 
-    if (k == NULL || !k->searched || k->has_layout)
+    if (k == NULL || !k->searched)
         return;
+    if (k->has_layout) {
+        layout_line(k, l);
+        return;
+    }
     fingerprint_lines(k, l);
     if (k->found->n_proved > 0) {
         proved_lines(k, l);

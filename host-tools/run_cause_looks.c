@@ -49,6 +49,10 @@ void assay_run_cause_swapped(const struct assay_run *r,
                  (first || l.n[0] == k->layout.n[0]);
     if (!k->swapped)
         return;
+    if (!first) {
+        l.compared += k->layout.compared;
+        l.all += k->layout.all;
+    }
     k->layout = l;
     k->swapped_name = r->s->tensors[l.n[0]].name;
 }
@@ -90,6 +94,10 @@ static bool is_layout(struct assay_run_suspect *k)
                                NULL, NULL) ||
             (found && !same_layout(&l, &k->layout)))
             return false;
+        if (found) {
+            l.compared += k->layout.compared;
+            l.all += k->layout.all;
+        }
         k->layout = l;
         found = true;
     }

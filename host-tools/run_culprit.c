@@ -338,6 +338,15 @@ static void layer_line(const struct assay_run *r, const struct assay_layer *y,
     assay_line_add(l, "  layer   ", text);
 }
 
+/* How many elements differ says nothing where they are elsewhere. */
+static bool is_layout(const struct assay_run *r, uint32_t layer,
+                      enum assay_column column)
+{
+    const struct assay_run_suspect *k = assay_run_cause_of(r, layer, column);
+
+    return k != NULL && k->has_layout;
+}
+
 static void cpu_lines(const struct assay_run *r, uint32_t layer,
                       struct assay_lines *l)
 {
@@ -345,8 +354,9 @@ static void cpu_lines(const struct assay_run *r, uint32_t layer,
     const struct assay_layer *y = &r->s->layers[layer];
     char text[TEXT], host[96], scalar[96], cpu[96];
 
-    where_lines(&r->s->tensors[y->output], &k->isolated,
-                elements_of(k, &k->isolated), l);
+    if (!is_layout(r, layer, ASSAY_COL_CPU))
+        where_lines(&r->s->tensors[y->output], &k->isolated,
+                    elements_of(k, &k->isolated), l);
     assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_LINE, "host",
                   column_state(k, ASSAY_COL_HOST, host, sizeof(host)), "scalar",
                   column_state(k, ASSAY_COL_CPU_SCALAR, scalar, sizeof(scalar)),
@@ -381,7 +391,7 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
 
     if (k->side[column - ASSAY_COL_SIM].input_differs)
         input_lines(r, &r->sides[column - ASSAY_COL_SIM], l);
-    else if (!edge_line(t, d, "  where   ", l))
+    else if (!is_layout(r, layer, column) && !edge_line(t, d, "  where   ", l))
         where_lines(t, d, k->column[column].count, l);
     if (through_text(r, layer, column, text, sizeof(text))[0] != '\0')
         assay_line_add(l, "          ", text);
@@ -416,7 +426,8 @@ static void others_lines(const struct assay_run *r,
         snprintf(prefix, sizeof(prefix),
                  "%s: ", assay_verdict_name(c->verdict));
         assay_line_add(l, prefix, text);
-        where_lines(&r->s->tensors[y->output], d, d->count, l);
+        if (!is_layout(r, c->layer, c->column))
+            where_lines(&r->s->tensors[y->output], d, d->count, l);
         assay_run_cause_lines(r, c->layer, c->column, l);
     }
 }
