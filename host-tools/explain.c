@@ -102,12 +102,14 @@ static void sum_gemm(const struct assay_explain *e, struct sum *s)
 
 static void print_sum(const struct assay_explain *e, const struct sum *s)
 {
-    const char *term = assay_explain_zero(assay_explain_input(e, 0), 0) != 0 ||
-                               assay_explain_input(e, 1)->quant.n > 0
-                           ? "(x - zx)*(w - zw)"
-                           : "x*w";
-    char text[TEXT];
+    size_t o = e->element % assay_explain_channels(assay_explain_output(e));
+    int64_t zx = assay_explain_zero(assay_explain_input(e, 0), 0);
+    int64_t zw = assay_explain_zero(assay_explain_input(e, 1), o);
+    char text[TEXT], term[80] = "x*w";
 
+    if (zx != 0 || zw != 0)
+        snprintf(term, sizeof(term), "(x - %" PRId64 ")*(w - %" PRId64 ")", zx,
+                 zw);
     if (s->inside == s->taps)
         snprintf(text, sizeof(text), "  sum %s of %zu taps", term, s->taps);
     else
