@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "host-tools/cmd.h"
+#include "host-tools/impact.h"
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
 #include "host-tools/run_cause.h"
@@ -166,6 +167,8 @@ static int finish(struct assay_run *r, int argc, char **argv)
         return assay_cmd_failed(&err);
     r->duration_ms = assay_monotonic_ms() - r->started_ms;
     assay_run_summarize(r, &sum);
+    if (r->o->command == ASSAY_CMD_IMPACT)
+        return assay_impact_report(r);
     assay_run_fit(r, &sum);
     if (r->error.code != 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_BOARD_LOST, "why",

@@ -51,13 +51,15 @@ static const struct {
      "write a slice whose arithmetic deviates in one entry of the catalogue"},
     {ASSAY_CMD_EXPLAIN, "explain", "CASE --layer NAME --at N,H,W,C",
      "print the hand calculation of one element"},
+    {ASSAY_CMD_IMPACT, "impact", "CASE | -m MODEL -i INPUT -r REFERENCE",
+     "say what each culprit of a column does to the model's outputs"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "impact",    "lint",    "image",   "triage", "keygen",  "pair",
+    "compare", "lint",      "image",   "triage",  "keygen", "pair",
     "deploy",  "self-test", "nightly", "history", "report", "vectors",
 };
 
@@ -360,8 +362,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_CASE,
                                   "command", assay_command_name(o->command),
                                   NULL);
-    if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_PINPOINT | ASSAY_CMD_FIT)) !=
-            0 &&
+    if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_PINPOINT | ASSAY_CMD_FIT |
+                       ASSAY_CMD_IMPACT)) != 0 &&
         o->model != NULL && o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", o->model, NULL);

@@ -13,7 +13,7 @@
 #include "lib/engine/once.h"
 
 #define BUDGET ((size_t)512 << 20) /* bytes of tensors that are kept */
-#define SEARCHED 4                 /* culprits of a run; pinpoint: all */
+#define SEARCHED 4                 /* culprits of a run; others: all */
 
 static void close_sample(struct assay_suspect_sample *s, uint32_t inputs)
 {
@@ -415,7 +415,7 @@ static int save_apart(struct assay_run *r, struct assay_err *err)
 
 int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
 {
-    size_t most = r->o->command == ASSAY_CMD_PINPOINT ? SIZE_MAX : SEARCHED;
+    size_t most = r->o->command == ASSAY_CMD_RUN ? SEARCHED : SIZE_MAX;
     struct assay_edit only;
     int rc = read_only(r->o->hypothesis, &only, err);
 
