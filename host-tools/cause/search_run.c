@@ -30,6 +30,18 @@ void assay_candidate_close(struct assay_candidate *c)
     c->slice = NULL;
 }
 
+/* Do the layers behind it read nothing that goes into it? */
+static bool reads_no_input(const struct assay_search_ctx *x,
+                           const struct assay_slice *s)
+{
+    for (uint32_t i = 1; i < s->n_layers; i++)
+        for (uint32_t k = 0; k < s->layers[i].n_inputs; k++)
+            if (s->layers[i].inputs[k] < assay_suspect_inputs(x->s) &&
+                s->tensors[s->layers[i].inputs[k]].role != ASSAY_ROLE_CONSTANT)
+                return false;
+    return true;
+}
+
 /* Is the layer itself as it was, and only something behind it? Then what it
  * gave need not be computed again. */
 static bool only_behind(const struct assay_search_ctx *x,
@@ -45,7 +57,8 @@ static bool only_behind(const struct assay_search_ctx *x,
            a->out_program.n_steps == b->out_program.n_steps &&
            memcmp(a->out_program.steps, b->out_program.steps,
                   a->out_program.n_steps * sizeof(a->out_program.steps[0])) ==
-               0;
+               0 &&
+           reads_no_input(x, c->slice);
 }
 
 static int run_behind(const struct assay_search_ctx *x,
