@@ -5,7 +5,7 @@
 
 #include "host-tools/cause/fingerprint_private.h"
 
-#define SAMPLES 255 /* elements of a channel that its median is of */
+#define SAMPLES 255 /* elements of a channel that its number is of */
 
 struct span {
     double lo, hi;
@@ -78,62 +78,79 @@ static int by_value(const void *p, const void *q)
     return a < b ? -1 : a > b;
 }
 
-/* The middle difference of a channel, of elements that hide nothing; NAN:
- * there is none. */
-static double median_of(const struct assay_fp *f, size_t c)
+/* The difference of a channel, and how well it is known. */
+struct number {
+    double d, tol; /* d NAN: not known */
+};
+
+/*
+ * The middle of the elements that hide nothing, which borders of an image do
+ * not move, known to one LSB; or their mean, which rounding moves by up to half
+ * an LSB an element, three deviations of which are allowed.
+ */
+static struct number number_of(const struct assay_fp *f, size_t c, bool mean)
 {
-    double v[SAMPLES];
+    double v[SAMPLES], sum = 0.0;
     size_t places = f->n / f->channels, step = places / SAMPLES + 1, n = 0;
 
     for (size_t p = 0; p < places; p += step) {
         size_t i = (p / f->inner * f->channels + c) * f->inner + p % f->inner;
 
-        if (!assay_fp_hidden(f, i))
-            v[n++] = assay_fp_diff(f, i);
-        if (n > 0 && isnan(v[n - 1]))
-            return NAN;
+        if (assay_fp_hidden(f, i))
+            continue;
+        v[n] = assay_fp_diff(f, i);
+        sum += v[n];
+        if (isnan(v[n++]))
+            return (struct number){NAN, 0.0};
     }
     if (n == 0)
-        return NAN;
+        return (struct number){NAN, 0.0};
+    if (mean)
+        return (struct number){sum / (double)n,
+                               fmin(1.0, 1.5 / sqrt((double)n))};
     qsort(v, n, sizeof(v[0]), by_value);
-    return v[n / 2];
+    return (struct number){v[n / 2], 1.0};
 }
 
 /* The factor between what is found, d, and what is thought to be behind it. */
-static double factor_of(const double *d, const double *behind, size_t n)
+static double factor_of(const struct number *v, const double *behind, size_t n)
 {
     double bb = 0.0, db = 0.0;
 
     for (size_t c = 0; c < n; c++) {
-        if (isnan(d[c]))
+        if (isnan(v[c].d))
             continue;
         bb += behind[c] * behind[c];
-        db += d[c] * behind[c];
+        db += v[c].d * behind[c];
     }
     return bb > 0.0 && isfinite(bb) && isfinite(db) ? db / bb : 0.0;
 }
 
 /* Does every channel lie on the line, with a range that rounding is not? */
-static bool on_a_line(const struct assay_fp *f, const double *d,
+static bool on_a_line(const struct assay_fp *f, const struct number *v,
                       const double *behind, double x)
 {
-    double lo = INFINITY, hi = -INFINITY, tol;
-    size_t channels = 0;
+    double lo = INFINITY, hi = -INFINITY, widest = 0.0;
+    size_t channels = 0, on = 0;
 
     for (size_t c = 0; c < f->channels; c++) {
-        if (isnan(d[c]))
+        if (isnan(v[c].d))
             continue;
-        lo = fmin(lo, d[c]);
-        hi = fmax(hi, d[c]);
+        lo = fmin(lo, v[c].d);
+        hi = fmax(hi, v[c].d);
         channels++;
     }
-    if (channels < 3 || x == 0.0)
-        return false;
-    tol = f->is_int ? 1.0 : 1e-3 * fmax(fabs(lo), fabs(hi));
-    for (size_t c = 0; c < f->channels; c++)
-        if (fabs(d[c] - x * behind[c]) > tol)
-            return false;
-    return !assay_fp_chance(3.0 * tol / (hi - lo + tol),
+    for (size_t c = 0; c < f->channels; c++) {
+        double tol = f->is_int ? v[c].tol : 1e-3 * fmax(fabs(lo), fabs(hi));
+
+        if (isnan(v[c].d))
+            continue;
+        widest = fmax(widest, tol);
+        on += fabs(v[c].d - x * behind[c]) <= tol;
+    }
+    /* The factor was taken from one of them. */
+    return channels >= 3 && x != 0.0 && on == channels &&
+           !assay_fp_chance(3.0 * widest / (hi - lo + widest),
                             (double)(channels - 1));
 }
 
@@ -153,37 +170,48 @@ static size_t count_on_line(const struct assay_fp *f, const double *behind,
     return n;
 }
 
+/* behind: room for one number a channel. */
+static bool line_of(const struct assay_fp *f, const struct number *v,
+                    const int64_t *to, double *behind,
+                    struct assay_fingerprint *out)
+{
+    /* In units of the accumulator where these are known. */
+    for (int units = f->unit != NULL; units >= 0; units--) {
+        double x;
+
+        for (size_t c = 0; c < f->channels; c++)
+            behind[c] = (double)to[c] * (units ? f->unit[c] : 1.0);
+        x = factor_of(v, behind, f->channels);
+        if (!on_a_line(f, v, behind, x))
+            continue;
+        out->x[0] = x;
+        out->n[0] = units;
+        out->matched = count_on_line(f, behind, x);
+        return 2 * out->matched >= f->differing;
+    }
+    return false;
+}
+
 static bool proportional(const struct assay_fp *f, const int64_t *to,
                          struct assay_fingerprint *out)
 {
-    double *d, *behind;
+    struct number *v;
+    double *behind;
     bool fits = false;
 
     if (to == NULL || f->channels < 3)
         return false;
-    d = calloc(f->channels, sizeof(*d));
+    v = calloc(f->channels, sizeof(*v));
     behind = calloc(f->channels, sizeof(*behind));
-    for (size_t c = 0; d != NULL && c < f->channels; c++)
-        d[c] = median_of(f, c);
-    /* In units of the accumulator where these are known. */
-    for (int units = f->unit != NULL; units >= 0 && !fits; units--) {
-        double x;
-
-        if (d == NULL || behind == NULL)
-            break;
+    for (int mean = 0; v != NULL && behind != NULL && mean < 2 && !fits;
+         mean++) {
         for (size_t c = 0; c < f->channels; c++)
-            behind[c] = (double)to[c] * (units ? f->unit[c] : 1.0);
-        x = factor_of(d, behind, f->channels);
-        fits = on_a_line(f, d, behind, x);
-        if (fits) {
-            out->x[0] = x;
-            out->n[0] = units;
-            out->matched = count_on_line(f, behind, x);
-        }
+            v[c] = number_of(f, c, mean);
+        fits = line_of(f, v, to, behind, out);
     }
-    free(d);
+    free(v);
     free(behind);
-    return fits && 2 * out->matched >= f->differing;
+    return fits;
 }
 
 bool assay_fp_bias(const struct assay_fp *f, struct assay_fingerprint *out)
