@@ -113,6 +113,17 @@ static int plainest(struct assay_slice *s, uint32_t layer,
     return apply(s, layer, name);
 }
 
+/* Adding a zero point of 0 changes nothing. */
+static bool zero_is_0(const struct assay_slice *s, uint32_t layer)
+{
+    const struct assay_quant *q = &s->tensors[s->layers[layer].output].quant;
+
+    for (uint32_t i = 0; i < q->n; i++)
+        if (q->zero_point[i] != 0)
+            return false;
+    return true;
+}
+
 /* ---- what has a name only in part ------------------------------------------ */
 
 /* One rounding at the end whose sum with the half is cut to 32 bits. */
@@ -159,10 +170,13 @@ static int cut_33(struct assay_slice *s, uint32_t layer, struct assay_err *err)
 static int fuse(struct assay_slice *s, uint32_t layer, struct assay_err *err)
 {
     struct assay_program *p = &s->layers[layer].out_program;
+    const char *was = s->layers[layer].arith;
     int rc = apply(s, layer, "fp32_rne_zpin"), add;
     struct assay_step *m;
     int64_t *zero;
 
+    if (rc == 0 && was && strcmp(was, "fp32_rne") == 0 && zero_is_0(s, layer))
+        return ASSAY_EDIT_SAME;
     add = assay_edit_first(p, ASSAY_STEP_FADD);
     if (rc < 0 || rc == ASSAY_EDIT_NOT_HERE || add < 1)
         return rc < 0 ? rc : ASSAY_EDIT_NOT_HERE;
@@ -354,17 +368,6 @@ static int tail(struct assay_slice *s, uint32_t layer, uint32_t variant,
 }
 
 /* ---- the family ------------------------------------------------------------ */
-
-/* Adding a zero point of 0 changes nothing. */
-static bool zero_is_0(const struct assay_slice *s, uint32_t layer)
-{
-    const struct assay_quant *q = &s->tensors[s->layers[layer].output].quant;
-
-    for (uint32_t i = 0; i < q->n; i++)
-        if (q->zero_point[i] != 0)
-            return false;
-    return true;
-}
 
 /* An arithmetic that exists with and without fusing. */
 static bool has_pair(const char *arith)

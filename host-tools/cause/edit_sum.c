@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A, B, Z: accumulator, bias, zero points. */
+/* A, B: accumulator and bias; zero points are in edit_zero.c. */
+#include <math.h>
 #include <string.h>
 
-#include "host-tools/cause/catalogue.h"
 #include "host-tools/cause/edit_graph.h"
-#include "host-tools/cause/edit_program.h"
+#include "host-tools/cause/edit_sum.h"
 #include "kernels/requant.h"
-
-static bool is_sum(const struct assay_layer *l)
-{
-    return l->op == ASSAY_OP_CONV2D || l->op == ASSAY_OP_GEMM ||
-           l->op == ASSAY_OP_CONV_TRANSPOSE2D;
-}
 
 static int no_memory(struct assay_err *err)
 {
-    return assay_fail(err, ASSAY_EMEMORY, "no memory for an edited bias");
-}
-
-static int64_t zero_of(const struct assay_tensor *t, uint32_t c)
-{
-    return t->quant.n == 0 ? 0 : t->quant.zero_point[t->quant.n > 1 ? c : 0];
+    return assay_fail(err, ASSAY_EMEMORY, "no memory for an edited sum");
 }
 
 /* ---- bias ------------------------------------------------------------------ */
@@ -30,6 +19,7 @@ static int set_bias(struct assay_slice *s, uint32_t layer, const int64_t *v,
                     uint32_t n, struct assay_err *err)
 {
     int32_t *data = assay_arena_array(s->arena, n, sizeof(*data));
+    const int64_t dims[] = {n};
     struct assay_layer *l = &s->layers[layer];
     uint32_t index, *inputs;
     struct assay_tensor *t;
@@ -43,12 +33,9 @@ static int set_bias(struct assay_slice *s, uint32_t layer, const int64_t *v,
     if (rc)
         return rc;
     t = &s->tensors[index];
+    assay_edit_shape(t, 1, dims);
     t->role = ASSAY_ROLE_CONSTANT;
     t->dtype = ASSAY_S32;
-    t->rank = 1;
-    t->dims[0] = n;
-    t->axes[0] = '\0';
-    t->perm[0] = 0;
     t->quant = (struct assay_quant){.axis = -1};
     t->data = data;
     t->size = n * sizeof(*data);
@@ -57,38 +44,83 @@ static int set_bias(struct assay_slice *s, uint32_t layer, const int64_t *v,
     if (!inputs)
         return no_memory(err);
     memcpy(inputs, l->inputs, l->n_inputs * sizeof(*inputs));
-    if (!l->p.conv2d.has_bias) {
+    if (!assay_edit_has_bias(l)) {
         memmove(inputs + 3, inputs + 2, (l->n_inputs - 2) * sizeof(*inputs));
         l->n_inputs++;
-        l->p.conv2d.has_bias = true;
     }
+    l->p.conv2d.has_bias = true;
     inputs[2] = index;
     l->inputs = inputs;
     return 0;
 }
 
-/* Of each channel; 0 without a bias. */
-static int64_t *get_bias(const struct assay_slice *s, uint32_t layer,
-                         uint32_t n, struct assay_arena *arena)
+/* The step that adds the bias behind the sum, where the sum has none. */
+static struct assay_step *bias_step(struct assay_layer *l)
 {
-    const struct assay_layer *l = &s->layers[layer];
-    int64_t *v = assay_arena_array(arena, n, sizeof(*v));
+    struct assay_program *p = &l->out_program;
 
-    for (uint32_t c = 0; v && c < n && l->p.conv2d.has_bias; c++)
-        v[c] = ((const int32_t *)s->tensors[l->inputs[2]].data)[c];
+    if (assay_edit_has_bias(l) || l->real_op != ASSAY_REAL_NONE ||
+        p->n_steps == 0 || p->steps[0].kind != ASSAY_STEP_ADD)
+        return NULL;
+    return &p->steps[0];
+}
+
+/* Of each channel, wherever it is added; *has: is it? */
+int64_t *assay_edit_get_bias(const struct assay_slice *s, uint32_t layer,
+                             bool *has)
+{
+    struct assay_layer *l = &s->layers[layer];
+    const struct assay_step *step = bias_step(l);
+    uint32_t n = assay_edit_channels(s, layer);
+    int64_t *v = assay_arena_array(s->arena, n, sizeof(*v));
+    const int32_t *data =
+        assay_edit_has_bias(l) ? s->tensors[l->inputs[2]].data : NULL;
+
+    *has = data || step;
+    for (uint32_t c = 0; v && *has && c < n; c++)
+        v[c] = data ? data[c] : assay_edit_at(step, c);
     return v;
 }
 
-static int64_t edited_bias(const struct assay_edit *e, const int64_t *v,
-                           uint32_t c, uint32_t n)
+int assay_edit_put_bias(struct assay_slice *s, uint32_t layer, const int64_t *v,
+                        struct assay_err *err)
 {
+    struct assay_step *step = bias_step(&s->layers[layer]);
+    uint32_t n = assay_edit_channels(s, layer);
+
+    return step ? assay_edit_operand(s, step, n, v, err)
+                : set_bias(s, layer, v, n, err);
+}
+
+/* Scale of channel c's accumulator; 0: not known. */
+static double sum_scale(const struct assay_slice *s,
+                        const struct assay_layer *l, uint32_t c)
+{
+    const struct assay_quant *x = &s->tensors[l->inputs[0]].quant;
+    const struct assay_quant *w = &s->tensors[l->inputs[1]].quant;
+
+    if (l->real_op == ASSAY_REAL_NONE || x->n != 1 || w->n == 0)
+        return 0;
+    return (double)x->scale[0] * (double)w->scale[w->n > 1 ? c : 0];
+}
+
+static int64_t edited_bias(const struct assay_slice *s, uint32_t layer,
+                           const struct assay_edit *e, const int64_t *v,
+                           uint32_t c)
+{
+    const struct assay_layer *l = &s->layers[layer];
+    const struct assay_quant *y = &s->tensors[l->output].quant;
+    uint32_t n = assay_edit_channels(s, layer);
+
     switch (e->id) {
     case ASSAY_CAUSE_B1: return 0;
-    case ASSAY_CAUSE_B2:
-        return v[(c + (e->variant == 0 ? n - 1 : 1)) % n]; /* up: of c - 1 */
+    case ASSAY_CAUSE_B2: /* up: that of c - 1 */
+        return v[(c + (e->variant == 0 ? n - 1 : 1)) % n];
+    case ASSAY_CAUSE_B3: /* real, output: in units of that */
+        return (int64_t)rint((double)v[c] * sum_scale(s, l, c) /
+                             (e->variant == 0 ? 1 : (double)y->scale[0]));
     case ASSAY_CAUSE_B5: return 2 * v[c];
-    case ASSAY_CAUSE_B6: return assay_sat(v[c], e->variant == 0 ? 16 : 8);
-    default: return v[c];
+    default: return assay_sat(v[c], e->variant == 0 ? 16 : 8); /* B6 */
     }
 }
 
@@ -96,264 +128,164 @@ static int edit_bias(struct assay_slice *s, uint32_t layer,
                      const struct assay_edit *e, struct assay_err *err)
 {
     uint32_t n = assay_edit_channels(s, layer);
-    int64_t *v, *w;
-    bool same = true;
+    bool same = true, has;
+    int64_t *v = assay_edit_get_bias(s, layer, &has);
+    int64_t *w = assay_arena_array(s->arena, n, sizeof(*w));
 
-    if (!s->layers[layer].p.conv2d.has_bias)
-        return ASSAY_EDIT_NOT_HERE;
-    v = get_bias(s, layer, n, s->arena);
-    w = assay_arena_array(s->arena, n, sizeof(*w));
     if (!v || !w)
         return no_memory(err);
+    if (!has || (e->id == ASSAY_CAUSE_B3 &&
+                 (sum_scale(s, &s->layers[layer], 0) == 0 ||
+                  s->tensors[s->layers[layer].output].quant.n != 1)))
+        return ASSAY_EDIT_NOT_HERE;
     for (uint32_t c = 0; c < n; c++) {
-        w[c] = edited_bias(e, v, c, n);
-        same = same && assay_wrap(w[c], 32) == v[c];
+        w[c] = assay_wrap(edited_bias(s, layer, e, v, c), 32);
+        same = same && w[c] == v[c];
     }
-    return same ? ASSAY_EDIT_SAME : set_bias(s, layer, w, n, err);
+    return same ? ASSAY_EDIT_SAME : assay_edit_put_bias(s, layer, w, err);
 }
 
-/* ---- zero points ----------------------------------------------------------- */
-
-/* Sum of a channel's weights, less their zero point. */
-static int64_t sum_w(const struct assay_tensor *w, uint32_t c)
-{
-    size_t width = assay_dtype_bytes(w->dtype);
-    size_t row = w->size / width / (size_t)w->dims[0];
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < row; i++) {
-        union assay_value v;
-
-        assay_load_values(
-            w->dtype, (const uint8_t *)w->data + (c * row + i) * width, &v, 1);
-        sum += v.i - zero_of(w, c);
-    }
-    return sum;
-}
-
-/* Not subtracted, or twice: the padding stands for the zero point as well, so
- * it is the same for every window, a bias. */
-static int input_zero(struct assay_slice *s, uint32_t layer, int64_t times,
+/* B3 after: the integers of the bias are added behind the multiplication. */
+static int bias_after(struct assay_slice *s, uint32_t layer,
                       struct assay_err *err)
 {
-    const struct assay_layer *l = &s->layers[layer];
-    int64_t zx = zero_of(&s->tensors[l->inputs[0]], 0);
     uint32_t n = assay_edit_channels(s, layer);
-    int64_t *v;
+    struct assay_program *p = &s->layers[layer].out_program;
+    int shr = assay_edit_last(p, ASSAY_STEP_SHR);
+    int mul = assay_edit_last(p, ASSAY_STEP_FMUL), at = mul > shr ? mul : shr;
+    bool has, any = false, wide = assay_edit_wide(p);
+    int64_t *v = assay_edit_get_bias(s, layer, &has), *zeros;
+    int rc;
 
-    if (zx == 0)
-        return ASSAY_EDIT_SAME;
-    v = get_bias(s, layer, n, s->arena);
-    if (!v)
+    zeros = assay_arena_array(s->arena, n, sizeof(*zeros));
+    if (!v || !zeros)
         return no_memory(err);
-    for (uint32_t c = 0; c < n; c++)
-        v[c] += times * zx * sum_w(&s->tensors[l->inputs[1]], c);
-    return set_bias(s, layer, v, n, err);
-}
-
-/* x through a table of its 256 values, of another type or zero point. */
-static int map_input(struct assay_slice *s, uint32_t *layer,
-                     const uint8_t *table, enum assay_dtype dtype,
-                     const struct assay_quant *quant, struct assay_err *err)
-{
-    static const int64_t dims[ASSAY_MAX_RANK] = {256};
-    uint32_t x = s->layers[*layer].inputs[0], parts[2] = {x, 0}, y;
-    struct assay_layer *made;
-    struct assay_tensor *t;
-    uint8_t *data = assay_arena_copy(s->arena, table, 256);
-    int rc = data ? assay_edit_tensor(s, x, "mapped", &y, err) : no_memory(err);
-
-    if (rc)
-        return rc;
-    s->tensors[y].dtype = dtype;
-    s->tensors[y].quant = *quant;
-    rc = assay_edit_tensor(s, y, "table", &parts[1], err);
-    if (rc)
-        return rc;
-    t = &s->tensors[parts[1]];
-    t->role = ASSAY_ROLE_CONSTANT;
-    t->rank = 1;
-    memcpy(t->dims, dims, sizeof(dims));
-    t->axes[0] = '\0';
-    t->perm[0] = 0;
-    t->quant = (struct assay_quant){.axis = -1};
-    t->data = data;
-    t->size = 256;
-    assay_sha256(data, 256, t->sha256);
-    rc = assay_edit_before(s, layer, 2, parts, y, 0, &made, err);
-    if (!rc)
-        made->op = ASSAY_OP_TABLE;
-    return rc;
-}
-
-/* Entry i of a table is of the i-th smallest value. */
-static int64_t value_at(enum assay_dtype dtype, int i)
-{
-    return dtype == ASSAY_S8 ? i - 128 : i;
-}
-
-/* x - zx in 8 bits. */
-static int wrap_input(struct assay_slice *s, uint32_t *layer,
-                      struct assay_err *err)
-{
-    const struct assay_quant none = {.axis = -1};
-    const struct assay_tensor *x = &s->tensors[s->layers[*layer].inputs[0]];
-    int64_t zx = zero_of(x, 0);
-    uint8_t table[256];
-
-    if (assay_dtype_bytes(x->dtype) != 1)
+    if (!has || at < 0)
         return ASSAY_EDIT_NOT_HERE;
-    if (x->dtype == ASSAY_S8 && zx == 0)
-        return ASSAY_EDIT_SAME;
-    for (int i = 0; i < 256; i++)
-        table[i] = (uint8_t)(value_at(x->dtype, i) - zx);
-    return map_input(s, layer, table, ASSAY_S8, &none, err);
-}
-
-/* The same bytes, the other type. */
-static int other_sign(struct assay_slice *s, uint32_t *layer, bool weights,
-                      struct assay_err *err)
-{
-    struct assay_layer *l = &s->layers[*layer];
-    struct assay_tensor *t = &s->tensors[l->inputs[weights]];
-    const struct assay_quant quant = t->quant;
-    enum assay_dtype other = t->dtype == ASSAY_S8 ? ASSAY_U8 : ASSAY_S8;
-    uint8_t table[256];
-    uint32_t index;
-    int rc;
-
-    if (assay_dtype_bytes(t->dtype) != 1)
-        return ASSAY_EDIT_NOT_HERE;
-    if (!weights) {
-        for (int i = 0; i < 256; i++)
-            table[i] = (uint8_t)value_at(t->dtype, i);
-        return map_input(s, layer, table, other, &quant, err);
+    for (uint32_t c = 0; c < n; c++) {
+        any = any || v[c] != 0;
+        if (mul > shr)
+            v[c] = assay_edit_bits((double)v[c], wide);
     }
-    rc = assay_slice_add_tensor(s, &index, err);
-    if (rc)
-        return rc;
-    l = &s->layers[*layer];
-    s->tensors[index] = s->tensors[l->inputs[1]];
-    s->tensors[index].dtype = other;
-    l->inputs[1] = index;
-    return 0;
-}
-
-static int weight_zero(struct assay_slice *s, uint32_t layer,
-                       struct assay_err *err)
-{
-    struct assay_layer *l = &s->layers[layer];
-    struct assay_tensor *w = &s->tensors[l->inputs[1]];
-    int32_t *zeros;
-    bool any = false;
-    uint32_t index;
-    int rc;
-
-    for (uint32_t c = 0; c < w->quant.n; c++)
-        any = any || w->quant.zero_point[c] != 0;
     if (!any)
         return ASSAY_EDIT_SAME;
-    zeros = assay_arena_array(s->arena, w->quant.n, sizeof(*zeros));
-    if (!zeros)
-        return no_memory(err);
-    rc = assay_slice_add_tensor(s, &index, err);
-    if (rc)
-        return rc;
-    s->tensors[index] = s->tensors[l->inputs[1]];
-    s->tensors[index].quant.zero_point = zeros;
-    l->inputs[1] = index;
-    return 0;
-}
-
-static int output_zero_missing(struct assay_slice *s, uint32_t layer,
-                               struct assay_err *err)
-{
-    struct assay_program *p = &s->layers[layer].out_program;
-    int at = assay_edit_last(p, ASSAY_STEP_ADD_ZP);
-    const int64_t zero = 0;
-    int rc;
-
-    if (at < 0)
-        return ASSAY_EDIT_NOT_HERE;
-    if (p->steps[at].n == 1 && p->steps[at].a[0] == 0)
-        return ASSAY_EDIT_SAME;
-    rc = assay_edit_operand(s, &p->steps[at], 1, &zero, err);
-    return rc ? rc : assay_edit_clamp_out(s, layer, err);
-}
-
-/* The range of the output's type in front of its zero point, and then the
- * type saturates. */
-static int clamp_before_zero(struct assay_slice *s, uint32_t layer,
-                             struct assay_err *err)
-{
-    struct assay_program *p = &s->layers[layer].out_program;
-    int at = assay_edit_last(p, ASSAY_STEP_ADD_ZP);
-    int clamp = assay_edit_last(p, ASSAY_STEP_FCLAMP);
-    int64_t lo, hi;
-    int rc;
-
-    if (at < 0 ||
-        !assay_dtype_is_int(s->tensors[s->layers[layer].output].dtype))
-        return ASSAY_EDIT_NOT_HERE;
-    if (p->steps[at].n == 1 && p->steps[at].a[0] == 0)
-        return ASSAY_EDIT_SAME;
-    assay_dtype_range(s->tensors[s->layers[layer].output].dtype, &lo, &hi);
-    if (clamp >= 0 && clamp < at) {
-        /* In float, in front of the conversion: it goes there as a whole. */
-        assay_edit_remove(p, (uint32_t)clamp);
-        at--;
-    }
-    rc = assay_edit_insert(s, p, (uint32_t)at, ASSAY_STEP_CLAMP, lo, hi, err);
-    return rc ? rc : assay_edit_clamp_out(s, layer, err);
+    rc = assay_edit_insert_n(s, p, (uint32_t)at + 1,
+                             mul > shr ? ASSAY_STEP_FADD : ASSAY_STEP_ADD, n, v,
+                             err);
+    return rc ? rc : assay_edit_put_bias(s, layer, zeros, err);
 }
 
 /* ---- accumulators ---------------------------------------------------------- */
 
-static int accumulator(struct assay_slice *s, uint32_t layer,
+/* Can the sum of any channel leave 32 bits? */
+static bool leaves_32(const struct assay_slice *s, uint32_t layer)
+{
+    uint32_t n = assay_edit_channels(s, layer);
+    const struct assay_step *bias = bias_step(&s->layers[layer]);
+
+    for (uint32_t c = 0; c < n; c++) {
+        struct assay_interval v = assay_edit_sum_range(s, layer, c);
+        int64_t more = bias ? assay_edit_at(bias, c) : 0;
+
+        if (v.lo + more < INT32_MIN || v.hi + more > INT32_MAX)
+            return true;
+    }
+    return false;
+}
+
+/* Width steps that a program begins with, behind the bias. */
+static int first_width(const struct assay_program *p)
+{
+    uint32_t at = 0;
+
+    while (at < p->n_steps && (p->steps[at].kind == ASSAY_STEP_ADD ||
+                               p->steps[at].kind == ASSAY_STEP_ADD_INPUT ||
+                               p->steps[at].kind == ASSAY_STEP_ADD_SCALED))
+        at++;
+    if (at == p->n_steps || p->steps[at].bits != 32 ||
+        (p->steps[at].kind != ASSAY_STEP_WRAP &&
+         p->steps[at].kind != ASSAY_STEP_SAT))
+        return -1;
+    return (int)at;
+}
+
+static int accumulator(struct assay_slice *s, uint32_t *layer,
                        enum assay_step_kind kind, struct assay_err *err)
 {
-    struct assay_layer *l = &s->layers[layer];
-    struct assay_program *p = &l->out_program;
+    struct assay_layer *l = &s->layers[*layer];
+    const struct assay_tensor *x = &s->tensors[l->inputs[0]];
+    const struct assay_quant quant = x->quant;
+    bool narrow = assay_dtype_bytes(x->dtype) == 1;
+    struct assay_step *bias = bias_step(l);
+    int at = first_width(&l->out_program), rc;
 
-    if (s->tensors[l->inputs[0]].dtype != ASSAY_S16)
-        return ASSAY_EDIT_NOT_HERE;
-    if (p->n_steps > 0 && p->steps[0].bits == 32 &&
-        (p->steps[0].kind == ASSAY_STEP_WRAP ||
-         p->steps[0].kind == ASSAY_STEP_SAT)) {
-        if (p->steps[0].kind == kind)
+    if (!leaves_32(s, *layer))
+        return ASSAY_EDIT_SAME;
+    if (narrow && kind == ASSAY_STEP_WRAP && at < 0)
+        return ASSAY_EDIT_SAME; /* its sums wrap as they are */
+    if (at >= 0) {
+        if (l->out_program.steps[at].kind == kind)
             return ASSAY_EDIT_SAME;
-        p->steps[0].kind = (uint8_t)kind;
-        return 0;
+        l->out_program.steps[at].kind = (uint8_t)kind;
+    } else if (bias) {
+        bias->add_mode =
+            kind == ASSAY_STEP_WRAP ? ASSAY_ADD_WRAP32 : ASSAY_ADD_SAT32;
+    } else {
+        rc = assay_edit_insert(s, &l->out_program, 0, kind, 32, 0, err);
+        if (rc)
+            return rc;
     }
-    return assay_edit_insert(s, p, 0, kind, 32, 0, err);
+    return narrow ? assay_edit_widen_input(s, layer, &quant, err) : 0;
+}
+
+/* ---- the family ------------------------------------------------------------ */
+
+static int edit(struct assay_slice *s, uint32_t *layer,
+                const struct assay_edit *e, struct assay_err *err)
+{
+    const struct assay_layer *l = &s->layers[*layer];
+
+    switch (e->id) {
+    case ASSAY_CAUSE_Z1:
+    case ASSAY_CAUSE_Z2:
+    case ASSAY_CAUSE_Z3:
+    case ASSAY_CAUSE_Z4: return assay_edit_zero(s, layer, e, err);
+    default: break;
+    }
+    if (!assay_edit_is_sum(s, *layer))
+        return ASSAY_EDIT_NOT_HERE;
+    switch (e->id) {
+    case ASSAY_CAUSE_A2:
+        return accumulator(
+            s, layer, e->variant == 0 ? ASSAY_STEP_WRAP : ASSAY_STEP_SAT, err);
+    case ASSAY_CAUSE_A3:
+        return s->tensors[l->inputs[0]].dtype == ASSAY_S16
+                   ? accumulator(s, layer, ASSAY_STEP_WRAP, err)
+                   : ASSAY_EDIT_NOT_HERE;
+    case ASSAY_CAUSE_A4:
+        return assay_edit_other_sign(s, layer, e->variant == 1, err);
+    case ASSAY_CAUSE_B3:
+        if (e->variant == 2)
+            return bias_after(s, *layer, err);
+        return edit_bias(s, *layer, e, err);
+    case ASSAY_CAUSE_B1:
+    case ASSAY_CAUSE_B2:
+    case ASSAY_CAUSE_B5:
+    case ASSAY_CAUSE_B6: return edit_bias(s, *layer, e, err);
+    default: return ASSAY_EDIT_NOT_HERE;
+    }
 }
 
 int assay_edit_sum(struct assay_slice *s, uint32_t *layer,
                    const struct assay_edit *e, struct assay_err *err)
 {
-    const struct assay_layer *l = &s->layers[*layer];
+    struct assay_layer saved;
+    int rc = assay_edit_save(s, *layer, &saved, err);
 
-    switch (e->id) {
-    case ASSAY_CAUSE_Z2: return clamp_before_zero(s, *layer, err);
-    case ASSAY_CAUSE_Z4: return output_zero_missing(s, *layer, err);
-    default: break;
-    }
-    if (!is_sum(l) || s->tensors[l->inputs[1]].role != ASSAY_ROLE_CONSTANT)
-        return ASSAY_EDIT_NOT_HERE;
-    switch (e->id) {
-    case ASSAY_CAUSE_A2:
-        return accumulator(
-            s, *layer, e->variant == 0 ? ASSAY_STEP_WRAP : ASSAY_STEP_SAT, err);
-    case ASSAY_CAUSE_A4: return other_sign(s, layer, e->variant == 1, err);
-    case ASSAY_CAUSE_B1:
-    case ASSAY_CAUSE_B2:
-    case ASSAY_CAUSE_B5:
-    case ASSAY_CAUSE_B6: return edit_bias(s, *layer, e, err);
-    case ASSAY_CAUSE_Z1:
-        return e->variant == 2
-                   ? wrap_input(s, layer, err)
-                   : input_zero(s, *layer, e->variant == 0 ? 1 : -1, err);
-    case ASSAY_CAUSE_Z3: return weight_zero(s, *layer, err);
-    default: return ASSAY_EDIT_NOT_HERE;
-    }
+    if (rc)
+        return rc;
+    rc = edit(s, layer, e, err);
+    if (rc > 0)
+        assay_edit_restore(s, *layer, &saved);
+    return rc;
 }
