@@ -13,7 +13,8 @@
  * tensor of less than about 7 elements has a layout, nor has one of two values
  * alone. Where data fits two stories it is not layout: a shift when got - ref
  * is one number everywhere (a ramp), a sign when all elements lie on one side
- * of the sign bit (a missing zero point would do that), another tensor when it
+ * of the sign bit and half the range is, or may be, the zero point (a missing
+ * one would do that), another tensor when it
  * is an input of the layer itself (a step that was left out).
  *
  * Cost: a few passes over the bytes, then a handful of elements for each
@@ -48,6 +49,9 @@ struct assay_layout {
     enum assay_layout_kind kind;
     /* "L1" to "L5", "U1", "U2", "W3", "Y6": of docs/hypotheses.md. */
     const char *id;
+    /* Entries under which the same elements come out (rows that are 32 bytes
+     * apart are channels in one block of 32, too); NULL: none. */
+    const char *also[2];
     /* PERMUTED: got, read with these dims, holds ref's axis axes[i] as its
      * axis i; n[0] 1: ref holds got's so. */
     uint8_t axes[ASSAY_MAX_RANK];

@@ -29,13 +29,26 @@ static bool both_signs(const struct assay_layout_ask *q)
     return set >= 2 && q->n - set >= 2;
 }
 
+/* Is half the range its zero point, or may it be? Then a missing one moves all
+ * elements of one side just so. */
+static bool is_zero_point(const struct assay_layout_ask *q)
+{
+    const struct assay_quant *t = &q->t->quant;
+    int64_t half = INT64_C(1) << (8 * q->width - 1);
+
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->zero_point[i] == half || t->zero_point[i] == -half)
+            return true;
+    return t->n == 0;
+}
+
 bool assay_layout_sign(struct assay_layout_ask *q, struct assay_layout *out)
 {
     const struct assay_layout_map m = {.at = assay_layout_same_place,
                                        .value = other_sign};
 
     if (!assay_dtype_is_int(q->t->dtype) || !assay_layout_fits(q, &m, out) ||
-        !both_signs(q))
+        (!both_signs(q) && is_zero_point(q)))
         return false;
     out->kind = ASSAY_LAYOUT_SIGN;
     out->id = "U1";
@@ -69,19 +82,28 @@ static bool is_tensor(const struct assay_slice *whole,
            bytes == q->n * q->width && memcmp(values[k], q->got, bytes) == 0;
 }
 
-/* Is got an input of the layer that gives t? Then something was left out. */
-static bool is_own_input(const struct assay_slice *whole,
-                         const void *const *values,
-                         const struct assay_layout_ask *q)
+static bool is_t(const struct assay_slice *whole, uint32_t k,
+                 const struct assay_layout_ask *q)
+{
+    const char *name = whole->tensors[k].name;
+
+    return name != NULL && q->t->name != NULL && strcmp(name, q->t->name) == 0;
+}
+
+/* Is got an input of the layer that gives t, or what a reader of t gives? Then
+ * something was left out, or is done here already. */
+static bool is_next_to(const struct assay_slice *whole,
+                       const void *const *values,
+                       const struct assay_layout_ask *q)
 {
     for (uint32_t i = 0; i < whole->n_layers; i++) {
         const struct assay_layer *l = &whole->layers[i];
-        const char *name = whole->tensors[l->output].name;
+        bool gives = is_t(whole, l->output, q);
 
-        if (name == NULL || q->t->name == NULL || strcmp(name, q->t->name) != 0)
-            continue;
         for (uint32_t k = 0; k < l->n_inputs; k++)
-            if (is_tensor(whole, values, l->inputs[k], q))
+            if ((gives && is_tensor(whole, values, l->inputs[k], q)) ||
+                (is_t(whole, l->inputs[k], q) &&
+                 is_tensor(whole, values, l->output, q)))
                 return true;
     }
     return false;
@@ -108,7 +130,7 @@ bool assay_layout_other_output(struct assay_layout_ask *q,
                 break;
         }
     }
-    if (found < 0 || is_own_input(whole, values, q))
+    if (found < 0 || is_next_to(whole, values, q))
         return false;
     m.from = values[found];
     m.bits = log2((double)whole->n_tensors);

@@ -353,6 +353,9 @@ static void signs(void **state)
 {
     static const enum assay_dtype types[] = {ASSAY_S8, ASSAY_U8, ASSAY_S16,
                                              ASSAY_U16, ASSAY_S32};
+    static const float scale[] = {0.1f};
+    static const int32_t zero[] = {3}, half8[] = {-128}, half16[] = {32768},
+                         half32[] = {INT32_MIN};
 
     (void)state;
     for (unsigned k = 0; k < 5; k++) {
@@ -364,12 +367,17 @@ static void signs(void **state)
         for (size_t i = 0; i < 33; i++)
             got[i * w + w - 1] ^= 0x80;
         assert_int_equal(found(&t).kind, ASSAY_LAYOUT_SIGN);
-        /* All on one side: a missing zero point would look the same. */
+        /* All on one side: a missing zero point of half the range would
+         * look the same, one of another number would not. */
         for (size_t i = 0; i < 33; i++) {
             ref[i * w + w - 1] |= 0x80;
             memcpy(got + i * w, ref + i * w, w);
             got[i * w + w - 1] ^= 0x80;
         }
+        none(&t);
+        t.quant = (struct assay_quant){1, -1, scale, zero};
+        assert_int_equal(found(&t).kind, ASSAY_LAYOUT_SIGN);
+        t.quant.zero_point = w == 1 ? half8 : w == 2 ? half16 : half32;
         none(&t);
     }
 }
