@@ -23,15 +23,27 @@ int assay_edit_arith(struct assay_slice *s, uint32_t layer, const char *name,
     return rc ? ASSAY_EDIT_NOT_HERE : 0; /* it has no such form */
 }
 
+/* Most forms are of 8-bit elements; of 16 bits, sums would leave theirs. */
+static bool is_wide(const struct assay_slice *s, const struct assay_layer *l)
+{
+    return assay_dtype_bytes(s->tensors[l->inputs[0]].dtype) > 1 ||
+           assay_dtype_bytes(s->tensors[l->inputs[1]].dtype) > 1 ||
+           assay_dtype_bytes(s->tensors[l->output].dtype) > 1;
+}
+
 static int add_form(struct assay_slice *s, uint32_t layer, uint32_t variant,
                     struct assay_err *err)
 {
+    const struct assay_layer *l = &s->layers[layer];
     char name[32];
 
-    if (s->layers[layer].real_op != ASSAY_REAL_ADD)
+    if (l->real_op != ASSAY_REAL_ADD || l->op != ASSAY_OP_BINARY)
         return ASSAY_EDIT_NOT_HERE;
     assay_cause_variant(assay_cause_of(ASSAY_CAUSE_O4), variant, name,
                         sizeof(name));
+    if (is_wide(s, l) && strcmp(name, "tflite_l15") != 0 &&
+        strcmp(name, "dq_q") != 0)
+        return ASSAY_EDIT_NOT_HERE;
     return assay_edit_arith(s, layer, name, err);
 }
 
