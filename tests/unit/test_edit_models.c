@@ -175,6 +175,10 @@ static void small_models(void **state)
 static void shared_models(void **state)
 {
     static const char *const names[] = {
+        "models/ppocr_cls_qop_u8.onnx",   "models/ppocr_cls_qdq_s8.onnx",
+        "cases-x5/ppocr_cls/model.onnx",  "cases-x5/ops_pre/model.onnx",
+        "cases-x5/ops_mat16/model.onnx",  "cases-x5/ops_i16c/model.onnx",
+        "cases-x5/ops_i16n/model.onnx",   "cases-x5/stress/model.onnx",
         "models/digits_qop_u8.onnx",      "models/digits_qdq_u8s8.onnx",
         "models/digits_qdq_s16.onnx",     "cases-x5/ops_pool/model.onnx",
         "cases-x5/ops_lut/model.onnx",    "cases-x5/ops_elt/model.onnx",
