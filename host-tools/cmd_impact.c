@@ -31,7 +31,7 @@ static uint64_t differing(const struct assay_impact *x,
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < x->n_outputs && row->here; i++)
-        n += row->outputs[i].mismatch;
+        n += row->outputs[i].d.mismatch;
     return n;
 }
 
@@ -40,7 +40,7 @@ static uint64_t elements(const struct assay_impact *x)
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < x->n_outputs && x->all.here; i++)
-        n += x->all.outputs[i].count;
+        n += x->all.outputs[i].d.count;
     return n;
 }
 
@@ -52,8 +52,8 @@ static uint64_t checked(const struct assay_impact *x, uint64_t *equal)
 
     *equal = 0;
     for (uint32_t i = 0; i < x->n_outputs; i++) {
-        n += x->check[i].count;
-        *equal += x->check[i].count - x->check[i].mismatch;
+        n += x->check[i].d.count;
+        *equal += x->check[i].d.count - x->check[i].d.mismatch;
     }
     return n;
 }
@@ -75,17 +75,21 @@ static const char *name_of(const struct assay_run *r, uint32_t tensor)
 }
 
 static void print_output(const struct assay_run *r, uint32_t tensor,
-                         const struct assay_diff *d, const char *head)
+                         const struct assay_impact_output *o, const char *head)
 {
-    char max[32], n[48];
+    const struct assay_diff *d = &o->d;
+    char max[32], n[48], top[48] = "-";
 
     if (assay_dtype_is_int(r->s->tensors[tensor].dtype))
         snprintf(max, sizeof(max), "%" PRId64, d->max_lsb);
     else
         snprintf(max, sizeof(max), "%.1e", d->max_abs);
     snprintf(n, sizeof(n), "%" PRIu64 "/%" PRIu64, d->mismatch, d->count);
-    printf("%s %-20.80s %14s %9s %9.6f\n", head, name_of(r, tensor), n, max,
-           d->cosine);
+    if (o->vectors > 0)
+        snprintf(top, sizeof(top), "%" PRIu64 "/%" PRIu64, o->moved,
+                 o->vectors);
+    printf("%s %-20.80s %14s %9s %9.6f %7s\n", head, name_of(r, tensor), n, max,
+           d->cosine, top);
 }
 
 /* The outputs that a row changes, its head in front of the first. */
@@ -97,11 +101,9 @@ static void print_row(const struct assay_run *r, const struct assay_impact *x,
 
     snprintf(blank, sizeof(blank), "%*s", (int)strlen(head), "");
     for (uint32_t i = 0; i < x->n_outputs; i++) {
-        const struct assay_diff *d = &row->outputs[i];
-
-        if (d->mismatch == 0)
+        if (row->outputs[i].d.mismatch == 0)
             continue;
-        print_output(r, x->outputs[i], d, any ? blank : head);
+        print_output(r, x->outputs[i], &row->outputs[i], any ? blank : head);
         any = true;
     }
     if (!any)
@@ -239,8 +241,9 @@ static json_t *real(double v)
 }
 
 static json_t *json_output(const struct assay_run *r, uint32_t tensor,
-                           const struct assay_diff *d)
+                           const struct assay_impact_output *k)
 {
+    const struct assay_diff *d = &k->d;
     json_t *o = json_object();
     bool is_int = assay_dtype_is_int(r->s->tensors[tensor].dtype);
 
@@ -251,12 +254,14 @@ static json_t *json_output(const struct assay_run *r, uint32_t tensor,
                         is_int ? json_integer(d->max_lsb) : json_null());
     json_object_set_new(o, "max_abs", real(d->max_abs));
     json_object_set_new(o, "cosine", real(d->cosine));
+    json_object_set_new(o, "vectors", json_integer((json_int_t)k->vectors));
+    json_object_set_new(o, "top1_moved", json_integer((json_int_t)k->moved));
     return o;
 }
 
 static json_t *json_outputs(const struct assay_run *r,
                             const struct assay_impact *x,
-                            const struct assay_diff *v)
+                            const struct assay_impact_output *v)
 {
     json_t *a = json_array();
 

@@ -315,17 +315,66 @@ static int run_scenario(struct work *w, struct state *s,
     return rc;
 }
 
-static void merge(const struct work *w, uint32_t tensor, const void *ref,
-                  const void *got, struct assay_diff *into)
+/* Length of the vectors of scores that a tensor is; 0: it is none. */
+static size_t scores(const struct assay_tensor *t)
 {
+    int64_t n = 0;
+
+    for (uint32_t a = 1; a < t->rank; a++) {
+        if (t->dims[a] == 1)
+            continue;
+        if (n != 0)
+            return 0;
+        n = t->dims[a];
+    }
+    return (size_t)n;
+}
+
+static double number(enum assay_dtype dtype, const uint8_t *p, size_t i)
+{
+    union assay_value v;
+
+    assay_load_values(dtype, p + i * assay_dtype_bytes(dtype), &v, 1);
+    return assay_dtype_is_int(dtype) ? (double)v.i : (double)v.f;
+}
+
+static size_t largest(enum assay_dtype dtype, const uint8_t *p, size_t n)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (number(dtype, p, i) > number(dtype, p, best))
+            best = i;
+    return best;
+}
+
+static void count_moved(const struct assay_tensor *t, const uint8_t *ref,
+                        const uint8_t *got, struct assay_impact_output *out)
+{
+    size_t n = scores(t), bytes = n * assay_dtype_bytes(t->dtype);
+
+    if (n == 0)
+        return;
+    for (size_t at = 0; at < bytes_of(t); at += bytes) {
+        out->vectors++;
+        out->moved +=
+            largest(t->dtype, ref + at, n) != largest(t->dtype, got + at, n);
+    }
+}
+
+static void merge(const struct work *w, uint32_t tensor, const void *ref,
+                  const void *got, struct assay_impact_output *into)
+{
+    const struct assay_tensor *t = &w->s->tensors[tensor];
     const struct assay_tolerance strict = {0};
     struct assay_diff d;
 
     if (ref == NULL || got == NULL)
         return;
-    assay_diff_tensor(&w->s->tensors[tensor], ref, got, &strict, &d);
+    assay_diff_tensor(t, ref, got, &strict, &d);
     d.sample = w->r->sample;
-    assay_diff_merge(into, &d);
+    assay_diff_merge(&into->d, &d);
+    count_moved(t, ref, got, into);
 }
 
 static int row_of(struct work *w, struct state *s, const struct scenario *c,
@@ -527,6 +576,7 @@ int assay_impact_compute(struct assay_impact *out, struct assay_run *r,
 
     memset(out, 0, sizeof(*out));
     out->side = side;
+    out->n_samples = r->sides[side].n_samples;
     rc = work_open(&w, err);
     if (rc == 0)
         rc = take_culprits(&w, only, err);
@@ -534,10 +584,8 @@ int assay_impact_compute(struct assay_impact *out, struct assay_run *r,
         rc = take_outputs(&w, err);
     for (uint32_t s = 0; s < r->n_samples && out->n > 0 && rc == 0; s++) {
         rc = assay_run_sample_open(r, s, err);
-        if (rc == 0 && r->sides[side].here) {
-            out->n_samples++;
+        if (rc == 0 && r->sides[side].here)
             rc = sample_rows(&w, err);
-        }
         assay_run_sample_close(r);
     }
     work_close(&w);

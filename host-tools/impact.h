@@ -30,12 +30,20 @@ enum assay_impact_how {
     ASSAY_IMPACT_CARRIED, /* the column's difference: an estimate */
 };
 
+/* One output, over all samples. */
+struct assay_impact_output {
+    struct assay_diff d;
+    /* Of outputs that are scores (one axis of more than 1 behind the batch):
+     * vectors, and those whose largest score is at another place. */
+    uint64_t vectors, moved;
+};
+
 struct assay_impact_row {
     bool here; /* it was computed */
     enum assay_impact_how how;
     bool cut; /* a difference ends at a layer that is not run */
-    struct assay_diff *outputs; /* against the model without culprits; one an
-                                 * output, over all samples */
+    /* Against the model without culprits; one an output. */
+    struct assay_impact_output *outputs;
 };
 
 struct assay_impact_culprit {
@@ -58,7 +66,7 @@ struct assay_impact {
     uint32_t n;
     struct assay_impact_row all;
     /* all's outputs against the column's; count 0: not observed */
-    struct assay_diff *check;
+    struct assay_impact_output *check;
 };
 
 /* Of one column, over all samples; r has been run. `only`: a layer whose
