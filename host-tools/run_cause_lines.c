@@ -167,6 +167,11 @@ static void layout_line(const struct assay_run_suspect *k,
                   assay_num_u(k->layout.compared).text, "all",
                   assay_num_u(k->layout.all).text, NULL);
     assay_line_add(l, "  layout  ", text);
+    for (unsigned i = 0; i < 2 && k->layout.also[i]; i++) {
+        assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_OR_SAME, "what",
+                      k->layout.also[i], NULL);
+        assay_line_add(l, "          ", text);
+    }
 }
 
 void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
@@ -222,6 +227,33 @@ const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer)
     return "";
 }
 
+/* An arrangement and what else it may be called: up to 3 entries. */
+static size_t add_layout(const struct assay_run *r,
+                         const struct assay_run_suspect *k,
+                         struct assay_report_hypothesis *v)
+{
+    const char *ids[3] = {k->layout.id, k->layout.also[0], k->layout.also[1]};
+    uint64_t differing = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->n_samples; i++)
+        differing += k->mismatch[i];
+    for (; n < 3 && ids[n] != NULL; n++)
+        v[n] = (struct assay_report_hypothesis){
+            .layer = k->layer,
+            .name = r->s->layers[k->layer].name,
+            .column = k->column,
+            .id = ids[n],
+            .scope = "",
+            .differing_matched = differing,
+            .differing = differing,
+            .all_matched = k->layout.compared,
+            .all = k->layout.all,
+            .class_number = 1,
+            .proved = true};
+    return n;
+}
+
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out)
 {
@@ -230,11 +262,13 @@ size_t assay_run_hypotheses(const struct assay_run *r,
 
     *out = NULL;
     for (size_t i = 0; r->causes && i < r->causes->n; i++)
-        cap += r->causes->v[i].found ? r->causes->v[i].found->n : 0;
+        cap += r->causes->v[i].found ? r->causes->v[i].found->n : 3;
     v = assay_arena_array(r->arena, cap + 1, sizeof(*v));
     for (size_t i = 0; v && r->causes && i < r->causes->n; i++) {
         const struct assay_run_suspect *k = &r->causes->v[i];
 
+        if (k->has_layout)
+            n += add_layout(r, k, v + n);
         for (size_t j = 0; k->found && j < k->found->n; j++) {
             const struct assay_hypothesis *h = &k->found->v[j];
             char text[160], scope[96];

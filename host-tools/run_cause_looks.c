@@ -79,6 +79,19 @@ static bool same_layout(const struct assay_layout *a,
            memcmp(a->n, b->n, sizeof(a->n)) == 0;
 }
 
+/* What else it may be called is so in all samples. */
+static void keep_also(struct assay_layout *l, const struct assay_layout *before)
+{
+    for (unsigned i = 0, n = 0; i < 2; i++) {
+        const char *id = l->also[i];
+
+        l->also[i] = NULL;
+        for (unsigned k = 0; id != NULL && k < 2; k++)
+            if (before->also[k] != NULL && strcmp(id, before->also[k]) == 0)
+                l->also[n++] = id;
+    }
+}
+
 /* One arrangement in all samples. */
 static bool is_layout(struct assay_run_suspect *k)
 {
@@ -95,6 +108,7 @@ static bool is_layout(struct assay_run_suspect *k)
             (found && !same_layout(&l, &k->layout)))
             return false;
         if (found) {
+            keep_also(&l, &k->layout);
             l.compared += k->layout.compared;
             l.all += k->layout.all;
         }

@@ -167,9 +167,23 @@ static bool constant(const uint8_t *p, size_t width, size_t n)
 }
 
 /* Kinds of buffers, which stored and source order answer differently. */
+static bool ask_strided(struct assay_layout_ask *q, struct assay_layout *out)
+{
+    struct assay_layout other;
+    unsigned n = 0;
+
+    if (!assay_layout_strided(q, NULL, out))
+        return false;
+    if (assay_layout_strided(q, out->id, &other))
+        out->also[n++] = other.id;
+    if (assay_layout_packed(q, &other))
+        out->also[n++] = other.id;
+    return true;
+}
+
 static bool ask_buffer(struct assay_layout_ask *q, struct assay_layout *out)
 {
-    return assay_layout_permuted(q, out) || assay_layout_strided(q, out) ||
+    return assay_layout_permuted(q, out) || ask_strided(q, out) ||
            assay_layout_packed(q, out) || assay_layout_shifted(q, out);
 }
 

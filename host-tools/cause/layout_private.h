@@ -60,7 +60,9 @@ bool assay_layout_permuted(struct assay_layout_ask *q,
 bool assay_layout_reversed(struct assay_layout_ask *q,
                            struct assay_layout *out);
 bool assay_layout_swapped(struct assay_layout_ask *q, struct assay_layout *out);
-bool assay_layout_strided(struct assay_layout_ask *q, struct assay_layout *out);
+/* Not those that are called `not`; NULL: all. */
+bool assay_layout_strided(struct assay_layout_ask *q, const char * not,
+                          struct assay_layout *out);
 bool assay_layout_shifted(struct assay_layout_ask *q, struct assay_layout *out);
 bool assay_layout_packed(struct assay_layout_ask *q, struct assay_layout *out);
 bool assay_layout_other_output(struct assay_layout_ask *q,

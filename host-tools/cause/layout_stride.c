@@ -5,7 +5,7 @@
 
 #include "host-tools/cause/layout_private.h"
 
-#define STRIDES 6 /* dense, and aligned to 8 to 128 bytes */
+#define STRIDES 5 /* dense, and aligned to 16 to 128 bytes */
 
 /*
  * p: elements of a unit, units, their distance in the buffer, and as it was
@@ -27,7 +27,7 @@ static unsigned distances(int64_t unit, size_t width, int64_t *out)
     unsigned n = 0;
 
     out[n++] = unit;
-    for (int64_t align = 8; align <= 128; align *= 2) {
+    for (int64_t align = 16; align <= 128; align *= 2) {
         int64_t bytes = (unit * (int64_t)width + align - 1) / align * align;
 
         if (bytes / (int64_t)width != out[n - 1])
@@ -36,8 +36,20 @@ static unsigned distances(int64_t unit, size_t width, int64_t *out)
     return n;
 }
 
-static bool strided_units(struct assay_layout_ask *q, int axis, int64_t unit,
-                          struct assay_layout *out)
+/* Dense rows may be aligned to 32 bytes as well; NULL: it has no other name
+ * than `not`. */
+static const char *stride_id(int64_t apart, int64_t read, bool dense,
+                             const char * not )
+{
+    const char *id = dense ? "L2" : "L4";
+
+    if (not == NULL || strcmp(not, id) != 0)
+        return id;
+    return dense && apart % 32 == 0 && read % 32 == 0 ? "L4" : NULL;
+}
+
+static bool strided_units(struct assay_layout_ask *q, const char * not,
+                          int axis, int64_t unit, struct assay_layout *out)
 {
     int64_t d[STRIDES];
     unsigned n = distances(unit, q->width, d);
@@ -48,13 +60,18 @@ static bool strided_units(struct assay_layout_ask *q, int axis, int64_t unit,
 
     for (unsigned k = 0; k < n * n; k++) {
         unsigned apart = k / n, read = k % n;
+        const char *id =
+            stride_id(d[apart] * (int64_t)q->width, d[read] * (int64_t)q->width,
+                      apart == 0 || read == 0, not );
 
+        if (apart == read || id == NULL)
+            continue;
         m.p[2] = d[apart];
         m.p[3] = d[read];
-        if (apart == read || !assay_layout_fits(q, &m, out))
+        if (!assay_layout_fits(q, &m, out))
             continue;
         out->kind = ASSAY_LAYOUT_STRIDED;
-        out->id = apart != 0 && read != 0 ? "L4" : "L2";
+        out->id = id;
         out->axis[0] = axis;
         out->n[0] = d[apart] * (int64_t)q->width;
         out->n[1] = d[read] * (int64_t)q->width;
@@ -63,14 +80,15 @@ static bool strided_units(struct assay_layout_ask *q, int axis, int64_t unit,
     return false;
 }
 
-bool assay_layout_strided(struct assay_layout_ask *q, struct assay_layout *out)
+bool assay_layout_strided(struct assay_layout_ask *q, const char * not,
+                          struct assay_layout *out)
 {
     int64_t strides[ASSAY_MAX_RANK];
 
     assay_layout_strides(q->t->dims, q->t->rank, strides);
     for (int a = (int)q->t->rank - 2; a >= 0; a--) {
         /* Units of an axis of one place are those of the next axis out. */
-        if (q->t->dims[a] > 1 && strided_units(q, a, strides[a], out))
+        if (q->t->dims[a] > 1 && strided_units(q, not, a, strides[a], out))
             return true;
     }
     return false;

@@ -167,13 +167,13 @@ class Layer:
 
     def pinpoint(self, folder):
         """The report's culprit of this layer, and what is proved: texts of
-        edits; a layout's id alone."""
+        edits, or a layout's ids."""
         m = self.model
         file = tempfile.mktemp(dir=m.folder, suffix=".json")
-        text = m.tool.run("pinpoint", *m.read, "-i", m.inputs, "-r",
-                          m.reference, "--got", folder, "--local", "-q",
-                          "--start-layer", self.name, "--end-layer",
-                          self.name, "--wide", "--json", file, ok=(0, 1))
+        m.tool.run("pinpoint", *m.read, "-i", m.inputs, "-r",
+                   m.reference, "--got", folder, "--local", "-q",
+                   "--start-layer", self.name, "--end-layer", self.name,
+                   "--json", file, ok=(0, 1))
         with open(file, encoding="utf-8") as f:
             found = json.load(f)
         os.unlink(file)
@@ -181,27 +181,17 @@ class Layer:
                    c["name"] == self.name]
         proved = [h["id"] for h in found["hypotheses"] if h["proved"] and
                   h["column"] == "got" and h["name"] == self.name]
-        if culprit and culprit[0]["verdict"] == "layout":
-            row = re.search(r"DIVERGED.* (\w+)$", text, re.M)
-            proved.append(row.group(1) if row else "layout")
         return culprit[0] if culprit else None, proved
 
 
 # ---- one seeded cause ----------------------------------------------------------
 
 def is_same(layer, text, want):
-    """Does what is proved give these bytes? A layout: any of its variants."""
-    if "=" not in text and catalogue.variants(text):
-        texts = [e for e in layer.edits if e.startswith(text + "=")]
-    else:
-        texts = [text]
-    for t in texts:
-        try:
-            if layer.run(t)[1] == want:
-                return True
-        except Failure:
-            pass
-    return False
+    """Does what is proved give these bytes?"""
+    try:
+        return layer.run(text)[1] == want
+    except Failure:
+        return False
 
 
 def seed(layer, edit):
@@ -211,16 +201,17 @@ def seed(layer, edit):
         return r
     r.seeded = True
     culprit, proved = layer.pinpoint(folder)
+    is_layout = culprit and culprit["verdict"] == "layout"
+    r.named = edit in proved or (is_layout and r.id in proved)
     for text in proved:
         id_ = re.match(r"\w+", text).group(0)
-        if text == edit or (text == r.id and culprit["verdict"] == "layout"):
-            r.named = True
-        elif is_same(layer, text, got):
-            if id_ != r.id:
-                r.others.add(id_)
+        # An arrangement is the same data, whatever it is called.
+        if text == edit or (is_layout and r.named) or \
+                is_same(layer, text, got):
+            r.others |= {id_} - {r.id}
         else:
             r.false.append(text)
-    r.found = "verdict %s, proved %s" % (culprit and culprit["verdict"],
+    r.found = "%s, proved %s" % (culprit and culprit["hypothesis"],
                                          ", ".join(proved) or "none")
     return r
 
