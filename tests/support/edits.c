@@ -1,122 +1,182 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support/edits.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/core/arith.h"
+#include "kernels/kernels.h"
 #include "lib/core/slice_part.h"
 #include "lib/engine/once.h"
+#include "lib/engine/plan.h"
+#include "tests/support/slices.h"
 
-static void need(bool ok, const char *what, const struct assay_err *err)
+static void need(int ok, const char *text, const struct assay_err *err)
 {
     if (ok)
         return;
-    fprintf(stderr, "test support: %s: %s\n", what, err ? err->text : "");
+    fprintf(stderr, "%s: %s\n", text, err->text);
     abort();
 }
 
-int32_t edits_random(int32_t lo, int32_t hi)
-{
-    static uint64_t seed = 20240229;
-
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return lo + (int32_t)(seed % (uint64_t)((int64_t)hi - lo + 1));
-}
-
-void edits_fill(enum assay_dtype dtype, void *to, size_t n)
-{
-    uint8_t *bytes = to;
-
-    for (size_t i = 0; i < n * assay_dtype_bytes(dtype); i++)
-        bytes[i] = (uint8_t)edits_random(0, 255);
-}
-
-void edits_quant(struct assay_slice *s, uint32_t tensor, int32_t axis,
-                 uint32_t n, const float *scale, int32_t zero)
-{
-    struct assay_quant *q = &s->tensors[tensor].quant;
-    int32_t *zeros = assay_arena_array(s->arena, n, sizeof(*zeros));
-
-    q->scale = assay_arena_copy(s->arena, scale, n * sizeof(*scale));
-    need(zeros && q->scale, "quant", NULL);
-    for (uint32_t i = 0; i < n; i++)
-        zeros[i] = zero;
-    q->zero_point = zeros;
-    q->n = n;
-    q->axis = n > 1 ? axis : -1;
-}
-
-void edits_arith(struct assay_slice *s, enum assay_real_op op,
-                 const char *arith)
+int edits_apply(const struct assay_slice *s, uint32_t layer, const char *text,
+                struct assay_slice **out)
 {
     struct assay_err err = {0};
-
-    s->layers[0].real_op = op;
-    need(assay_arith_apply(s, 0, arith, &err) == 0, arith, &err);
-}
-
-size_t edits_run(const struct assay_slice *s, const void *const *values,
-                 uint32_t n_values, void *out)
-{
-    struct assay_err err = {0};
-    size_t n = 0, bytes = 0;
-
-    for (uint32_t t = 0; t < s->n_tensors; t++)
-        if (s->tensors[t].is_output)
-            need(assay_tensor_count(&s->tensors[t], &n, &bytes, &err) == 0,
-                 "size", &err);
-    need(bytes > 0 && bytes <= EDITS_MAX, "no output", NULL);
-    need(assay_once(s, 0, values, n_values, out, bytes, &err) == 0, "run",
-         &err);
-    return bytes;
-}
-
-int edits_try(const struct assay_slice *s, const char *edit,
-              const void *const *values, uint32_t n_values, void *out)
-{
-    struct assay_err err = {0};
-    struct assay_slice *copy = NULL;
+    struct assay_kernel_table table;
+    struct assay_plan *plan;
     struct assay_edit e;
-    uint32_t layer = 0;
     int rc;
 
-    need(assay_edit_parse(&e, edit, &err) == 0, edit, &err);
-    need(assay_slice_copy(&copy, s, &err) == 0, "copy", &err);
-    rc = assay_edit_apply(copy, &layer, &e, &err);
-    need(rc >= 0, edit, &err);
-    if (rc == 0)
-        edits_run(copy, values, n_values, out);
-    assay_slice_free(copy);
+    need(assay_edit_parse(&e, text, &err) == 0, text, &err);
+    need(assay_slice_copy(out, s, &err) == 0, text, &err);
+    rc = assay_edit_apply(*out, &layer, &e, &err);
+    need(rc >= 0, text, &err);
+    if (rc == 0) {
+        assay_kernel_table_init(&table, 0);
+        need(assay_plan_new(&plan, *out, &table, NULL, &err) == 0, text, &err);
+        assay_plan_free(plan);
+        return 0;
+    }
+    need((*out)->n_layers == s->n_layers, text, &err);
+    assay_slice_free(*out);
+    *out = NULL;
     return rc;
 }
 
-int64_t edits_clamp(int64_t v, int64_t lo, int64_t hi)
+void edits_run(const struct assay_slice *s, const void *const *x, uint32_t n,
+               void *out, size_t bytes)
 {
-    return v < lo ? lo : v > hi ? hi : v;
+    struct assay_err err = {0};
+
+    need(assay_once(s, 0, x, n, out, bytes, &err) == 0, "run", &err);
 }
 
-int64_t edits_shift(int64_t x, int n, char how)
+void edits_give(const struct assay_slice *s, const char *text,
+                const void *const *x, uint32_t n, void *out, size_t bytes)
 {
-    int64_t low = (int64_t)floor(ldexp((double)x, -n)); /* |x| < 2^52 */
-    int64_t twice = 2 * (x - low * ((int64_t)1 << n));
-    int64_t one = (int64_t)1 << n;
-    bool over = twice > one, tie = twice == one;
+    struct assay_err none = {.text = "does not apply"};
+    struct assay_slice *edited;
 
-    if (n <= 0)
-        return x * ((int64_t)1 << -n);
-    switch (how) {
-    case 'f': return low;
-    case 'c': return low + (twice > 0);
-    case 't': return low + (x < 0 && twice > 0);
-    case 'u': return low + (over || tie);
-    case 'd': return low + over;
-    case 'e': return low + (over || (tie && low % 2 != 0));
-    case 'a': return low + (over || (tie && x > 0));
-    default: return low + (over || (tie && x < 0)); /* 'z' */
+    need(edits_apply(s, 0, text, &edited) == 0, text, &none);
+    edits_run(edited, x, n, out, bytes);
+    assay_slice_free(edited);
+}
+
+/* ---- numbers ----------------------------------------------------------- */
+
+static uint64_t seed = 20240607;
+
+static uint64_t next(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+void edits_random(void *out, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)out)[i] = (uint8_t)(next() >> 32);
+}
+
+int64_t edits_between(int64_t lo, int64_t hi)
+{
+    return lo + (int64_t)(next() % (uint64_t)(hi - lo + 1));
+}
+
+int64_t edits_load(enum assay_dtype dtype, const void *x, int64_t i)
+{
+    switch (dtype) {
+    case ASSAY_S8: return ((const int8_t *)x)[i];
+    case ASSAY_U8: return ((const uint8_t *)x)[i];
+    default: return ((const int16_t *)x)[i];
     }
+}
+
+/* ---- convolution ------------------------------------------------------- */
+
+int64_t edits_out_h(const struct edits_conv *c)
+{
+    return (c->h + c->top + c->bottom - (c->kh - 1) * c->dilation_h - 1) /
+               c->stride_h +
+           1;
+}
+
+int64_t edits_out_w(const struct edits_conv *c)
+{
+    return (c->w + c->left + c->right - (c->kw - 1) * c->dilation_w - 1) /
+               c->stride_w +
+           1;
+}
+
+struct assay_slice *edits_conv_slice(const struct edits_conv *c,
+                                     const int8_t *weights)
+{
+    const struct slices_operand in[] = {
+        {c->dtype, 4, {c->n, c->h, c->w, c->c}, NULL},
+        {ASSAY_S8, 4, {c->oc, c->kh, c->kw, c->c / c->groups}, weights},
+    };
+    const struct slices_operand out = {
+        c->dtype == ASSAY_S16 ? ASSAY_S64 : ASSAY_S32,
+        4,
+        {c->n, edits_out_h(c), edits_out_w(c), c->oc},
+        NULL};
+    struct assay_slice *s = slices_one(ASSAY_OP_CONV2D, 2, in, out);
+
+    slices_quant(s, 0, 0.5f, c->zero);
+    s->layers[0].p.conv2d = (struct assay_conv2d_params){
+        .stride_h = (int32_t)c->stride_h,
+        .stride_w = (int32_t)c->stride_w,
+        .dilation_h = (int32_t)c->dilation_h,
+        .dilation_w = (int32_t)c->dilation_w,
+        .pad_top = (int32_t)c->top,
+        .pad_left = (int32_t)c->left,
+        .pad_bottom = (int32_t)c->bottom,
+        .pad_right = (int32_t)c->right,
+        .groups = (int32_t)c->groups,
+    };
+    return s;
+}
+
+int64_t edits_inside(const struct edits_conv *c, const void *x, int64_t n,
+                     int64_t iy, int64_t ix, int64_t channel, const void *self)
+{
+    (void)self;
+    if (iy < 0 || iy >= c->h || ix < 0 || ix >= c->w)
+        return 0;
+    return edits_load(c->dtype, x,
+                      ((n * c->h + iy) * c->w + ix) * c->c + channel) -
+           c->zero;
+}
+
+static int64_t sum_at(const struct edits_conv *c, const void *x,
+                      const int8_t *w, edits_pixel *pixel, const void *self,
+                      const int64_t at[4])
+{
+    int64_t depth = c->c / c->groups, o = at[3], sum = 0;
+    int64_t first = o / (c->oc / c->groups) * depth;
+
+    for (int64_t ky = 0; ky < c->kh; ky++)
+        for (int64_t kx = 0; kx < c->kw; kx++)
+            for (int64_t i = 0; i < depth; i++)
+                sum += w[((o * c->kh + ky) * c->kw + kx) * depth + i] *
+                       pixel(c, x, at[0],
+                             at[1] * c->stride_h - c->top + ky * c->dilation_h,
+                             at[2] * c->stride_w - c->left + kx * c->dilation_w,
+                             first + i, self);
+    return sum;
+}
+
+void edits_sums(const struct edits_conv *c, const void *x, const int8_t *w,
+                edits_pixel *pixel, const void *self, int64_t *out)
+{
+    int64_t at[4];
+
+    for (at[0] = 0; at[0] < c->n; at[0]++)
+        for (at[1] = 0; at[1] < edits_out_h(c); at[1]++)
+            for (at[2] = 0; at[2] < edits_out_w(c); at[2]++)
+                for (at[3] = 0; at[3] < c->oc; at[3]++)
+                    *out++ = sum_at(c, x, w, pixel, self, at);
 }

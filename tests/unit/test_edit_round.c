@@ -3,7 +3,7 @@
  * R of the catalogue: small layers before and after each edit, against plain
  * formulas written here.
  *
- * links: tests/support/edits.c tests/support/slices.c
+ * links: tests/support/scaled.c tests/support/slices.c
  * links: host-tools/cause/ host-tools/diff/
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lm -lxxhash -lmbedcrypto
@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/edits.h"
+#include "tests/support/scaled.h"
 #include "tests/support/slices.h"
 
 #define OC 6
@@ -66,13 +66,13 @@ static void open_conv(struct conv *c, const char *arith, int zero, int big)
         {ASSAY_S32, 1, {OC}, c->bias},
     };
 
-    edits_fill(ASSAY_S8, c->x, sizeof(c->x));
-    edits_fill(ASSAY_S8, c->w, sizeof(c->w));
+    scaled_fill(ASSAY_S8, c->x, sizeof(c->x));
+    scaled_fill(ASSAY_S8, c->w, sizeof(c->w));
     for (int o = 0; o < OC; o++)
-        c->bias[o] = edits_random(-big, big);
+        c->bias[o] = scaled_random(-big, big);
     /* Channels of a scale above a half: outputs that do not saturate. */
     for (int o = 2; o < OC && big < 10000; o += 2) {
-        c->bias[o] = edits_random(-20, 20);
+        c->bias[o] = scaled_random(-20, 20);
         for (int k = 0; k < K; k++)
             c->w[o * K + k] = k == 0;
     }
@@ -85,10 +85,10 @@ static void open_conv(struct conv *c, const char *arith, int zero, int big)
                                                             .dilation_w = 1,
                                                             .groups = 1,
                                                             .has_bias = true};
-    edits_quant(c->s, 0, 0, 1, &x_scale, 5);
-    edits_quant(c->s, 1, 0, OC, w_scales, 0);
-    edits_quant(c->s, 3, 0, 1, &y_scale, zero);
-    edits_arith(c->s, ASSAY_REAL_CONV, arith);
+    scaled_quant(c->s, 0, 0, 1, &x_scale, 5);
+    scaled_quant(c->s, 1, 0, OC, w_scales, 0);
+    scaled_quant(c->s, 3, 0, 1, &y_scale, zero);
+    scaled_arith(c->s, ASSAY_REAL_CONV, arith);
     c->values[0] = c->x;
 }
 
@@ -123,9 +123,9 @@ static int64_t formula(const char *id, int64_t v, int o, int zero)
     a = s > 0 ? wrap32(v * ((int64_t)1 << s)) : v;
     high = (a * m + ((int64_t)1 << 30)) >> 31;
     if (!strcmp(id, "R1"))
-        return edits_shift(high, s < 0 ? -s : 0, 'a');
+        return scaled_shift(high, s < 0 ? -s : 0, 'a');
     if (!strcmp(id, "R2"))
-        return edits_shift(high, s < 0 ? -s : 0, 'u');
+        return scaled_shift(high, s < 0 ? -s : 0, 'u');
     if (!strcmp(id, "R3") || !strcmp(id, "q31_single"))
         return (v * m + ((int64_t)1 << (30 - s))) >> (31 - s);
     if (!strcmp(id, "R8")) {
@@ -135,16 +135,16 @@ static int64_t formula(const char *id, int64_t v, int o, int zero)
     if (!strcmp(id, "R9"))
         return (wrap32((v * m) >> (30 - s)) + 1) >> 1;
     if (!strcmp(id, "R10")) {
-        a = s > 0 ? edits_clamp(v * ((int64_t)1 << s), INT32_MIN, INT32_MAX)
+        a = s > 0 ? scaled_clamp(v * ((int64_t)1 << s), INT32_MIN, INT32_MAX)
                   : v;
         high = (a * m + ((int64_t)1 << 30)) >> 31;
-        return edits_shift(high, s < 0 ? -s : 0, 'a');
+        return scaled_shift(high, s < 0 ? -s : 0, 'a');
     }
     if (!strcmp(id, "R12=plain"))
-        return edits_shift(a * m >> 31, s < 0 ? -s : 0, 'u');
+        return scaled_shift(a * m >> 31, s < 0 ? -s : 0, 'u');
     if (!strcmp(id, "R12=forced")) {
         a = s >= 0 ? wrap32(v * ((int64_t)2 << s)) : v;
-        return edits_shift(a * m >> 31, s < 0 ? -s : 1, 'u');
+        return scaled_shift(a * m >> 31, s < 0 ? -s : 1, 'u');
     }
     if (!strcmp(id, "R13=floor"))
         return (v * m) >> (31 - s);
@@ -181,9 +181,9 @@ static int64_t formula(const char *id, int64_t v, int o, int zero)
 /* Runs one edit and compares; how many elements it changed. */
 static int check_conv(const struct conv *c, const char *edit, const char *base)
 {
-    int8_t got[EDITS_MAX];
+    int8_t got[SCALED_MAX];
     int changed = 0;
-    int rc = edits_try(c->s, edit, c->values, 1, got);
+    int rc = scaled_try(c->s, edit, c->values, 1, got);
 
     if (rc)
         fail_msg("%s: edit gave %d", edit, rc);
@@ -191,9 +191,9 @@ static int check_conv(const struct conv *c, const char *edit, const char *base)
         for (int o = 0; o < OC; o++) {
             int64_t v = sum(c, p, o);
             int64_t want =
-                edits_clamp(formula(edit, v, o, c->zero) + c->zero, -128, 127);
+                scaled_clamp(formula(edit, v, o, c->zero) + c->zero, -128, 127);
             int64_t was =
-                edits_clamp(formula(base, v, o, c->zero) + c->zero, -128, 127);
+                scaled_clamp(formula(base, v, o, c->zero) + c->zero, -128, 127);
 
             if (got[p * OC + o] != want)
                 fail_msg("%s: sum %lld channel %d: got %d, want %lld", edit,
@@ -205,8 +205,8 @@ static int check_conv(const struct conv *c, const char *edit, const char *base)
 
 static void gives(const struct conv *c, const char *edit, int rc)
 {
-    int8_t out[EDITS_MAX];
-    int got = edits_try(c->s, edit, c->values, 1, out);
+    int8_t out[SCALED_MAX];
+    int got = scaled_try(c->s, edit, c->values, 1, out);
 
     if (got != rc)
         fail_msg("%s: edit gave %d, expected %d", edit, got, rc);
@@ -258,7 +258,7 @@ static void test_ties(void **state)
 {
     static const int32_t sums[] = {-9, -7, -5, -3, -1, 1, 3, 5, 7, 9};
     struct conv c;
-    int8_t got[EDITS_MAX];
+    int8_t got[SCALED_MAX];
     const float one = 1;
 
     (void)state;
@@ -269,11 +269,11 @@ static void test_ties(void **state)
     for (int o = 0; o < OC; o++)
         c.bias[o] = sums[o + 2];
     slices_data(c.s, 2, c.bias);
-    edits_quant(c.s, 0, 0, 1, &one, 5);
-    edits_quant(c.s, 3, 0, 1, &one, 3);
-    edits_quant(c.s, 1, 0, OC, (const float[]){.5f, .5f, .5f, .5f, .5f, .5f},
-                0);
-    edits_arith(c.s, ASSAY_REAL_CONV, "fp32_rne");
+    scaled_quant(c.s, 0, 0, 1, &one, 5);
+    scaled_quant(c.s, 3, 0, 1, &one, 3);
+    scaled_quant(c.s, 1, 0, OC, (const float[]){.5f, .5f, .5f, .5f, .5f, .5f},
+                 0);
+    scaled_arith(c.s, ASSAY_REAL_CONV, "fp32_rne");
     /* -2.5 -1.5 -0.5 0.5 1.5 2.5 */
     static const struct {
         const char *edit;
@@ -292,7 +292,7 @@ static void test_ties(void **state)
         {"R23", {-3, -2, -1, 1, 2, 3}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(edits_try(c.s, rows[i].edit, c.values, 1, got), 0);
+        assert_int_equal(scaled_try(c.s, rows[i].edit, c.values, 1, got), 0);
         for (int o = 0; o < OC; o++)
             if (got[o] - 3 != rows[i].want[o])
                 fail_msg("%s: %d: got %d, want %d", rows[i].edit, sums[o + 2],
@@ -309,26 +309,26 @@ static void test_large(void **state)
 
     (void)state;
     open_conv(&c, "q31_double", 3, 2000000000);
-    edits_arith(c.s, ASSAY_REAL_CONV, "q31_double");
+    scaled_arith(c.s, ASSAY_REAL_CONV, "q31_double");
     assert_true(check_conv(&c, "R9", "R3") > 20);
     assert_true(check_conv(&c, "R10", "R1") >= 0);
     gives(&c, "R1", ASSAY_EDIT_SAME);
     /* No channel shifts to the left: that cannot saturate. */
-    edits_quant(c.s, 0, 0, 1, &large, 5);
-    edits_arith(c.s, ASSAY_REAL_CONV, "q31_double");
+    scaled_quant(c.s, 0, 0, 1, &large, 5);
+    scaled_arith(c.s, ASSAY_REAL_CONV, "q31_double");
     gives(&c, "R10", ASSAY_EDIT_NOT_HERE);
     assay_slice_free(c.s);
 }
 
 static void test_tail(void **state)
 {
-    int8_t got[EDITS_MAX];
+    int8_t got[SCALED_MAX];
     int changed = 0;
     struct conv c;
 
     (void)state;
     open_conv(&c, "fp32_rne", 3, 4000);
-    assert_int_equal(edits_try(c.s, "R4=trunc4", c.values, 1, got), 0);
+    assert_int_equal(scaled_try(c.s, "R4=trunc4", c.values, 1, got), 0);
     for (int p = 0; p < PIXELS; p++)
         for (int o = 0; o < OC; o++) {
             int64_t v = sum(&c, p, o);
@@ -336,8 +336,9 @@ static void test_tail(void **state)
             int64_t tail = formula("R5=trunc", v, o, 3);
 
             changed += o >= 4 && body != tail;
-            assert_int_equal(got[p * OC + o],
-                             edits_clamp((o < 4 ? body : tail) + 3, -128, 127));
+            assert_int_equal(
+                got[p * OC + o],
+                scaled_clamp((o < 4 ? body : tail) + 3, -128, 127));
         }
     assert_true(changed > 10);
     gives(&c, "R4=trunc8", ASSAY_EDIT_NOT_HERE); /* 6 channels: all tail */

@@ -3,7 +3,7 @@
  * R of the catalogue in steps: shifts of a fixed-point program, and conversions
  * of layers that are no convolutions, against plain formulas written here.
  *
- * links: tests/support/edits.c tests/support/slices.c
+ * links: tests/support/scaled.c tests/support/slices.c
  * links: host-tools/cause/ host-tools/diff/
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lm -lxxhash -lmbedcrypto
@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/edits.h"
+#include "tests/support/scaled.h"
 #include "tests/support/slices.h"
 
 /* ---- a layer of multipliers and shifts ------------------------------------- */
@@ -50,11 +50,12 @@ static int64_t fixed(int64_t v, int c, char first, int bits, char last,
     int64_t limit = bits ? (int64_t)1 << (bits - 1) : INT64_MAX;
 
     if (!merged)
-        v = edits_shift(v, (int)pre[c], first);
+        v = scaled_shift(v, (int)pre[c], first);
     if (bits)
-        v = edits_clamp(v, -limit, limit - 1);
-    v = edits_shift(v * scale[c], (int)(post[c] + (merged ? pre[c] : 0)), last);
-    return edits_clamp(v, -32768, 32767);
+        v = scaled_clamp(v, -limit, limit - 1);
+    v = scaled_shift(v * scale[c], (int)(post[c] + (merged ? pre[c] : 0)),
+                     last);
+    return scaled_clamp(v, -32768, 32767);
 }
 
 static void test_fixed(void **state)
@@ -85,13 +86,13 @@ static void test_fixed(void **state)
 
     (void)state;
     for (int i = 0; i < N; i++)
-        x[i] = edits_random(-1, 1) * (1 << edits_random(0, 20)) +
-               edits_random(-600, 600);
-    edits_run(s, values, 1, base);
+        x[i] = scaled_random(-1, 1) * (1 << scaled_random(0, 20)) +
+               scaled_random(-600, 600);
+    scaled_run(s, values, 1, base);
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         int changed = 0;
 
-        assert_int_equal(edits_try(s, rows[r].edit, values, 1, got), 0);
+        assert_int_equal(scaled_try(s, rows[r].edit, values, 1, got), 0);
         for (int i = 0; i < N; i++) {
             assert_int_equal(base[i], fixed(x[i], i % 4, 'f', 16, 'f', false));
             if (got[i] != fixed(x[i], i % 4, rows[r].first, rows[r].bits,
@@ -103,19 +104,19 @@ static void test_fixed(void **state)
         if (changed == 0)
             fail_msg("%s changed nothing", rows[r].edit);
     }
-    assert_int_equal(edits_try(s, "R13=floor", values, 1, got),
+    assert_int_equal(scaled_try(s, "R13=floor", values, 1, got),
                      ASSAY_EDIT_SAME);
-    assert_int_equal(edits_try(s, "R15=floor", values, 1, got),
+    assert_int_equal(scaled_try(s, "R15=floor", values, 1, got),
                      ASSAY_EDIT_SAME);
-    assert_int_equal(edits_try(s, "R17=16", values, 1, got), ASSAY_EDIT_SAME);
-    assert_int_equal(edits_try(s, "R11=masked", values, 1, got),
+    assert_int_equal(scaled_try(s, "R17=16", values, 1, got), ASSAY_EDIT_SAME);
+    assert_int_equal(scaled_try(s, "R11=masked", values, 1, got),
                      ASSAY_EDIT_SAME);
-    assert_int_equal(edits_try(s, "R1", values, 1, got), ASSAY_EDIT_NOT_HERE);
+    assert_int_equal(scaled_try(s, "R1", values, 1, got), ASSAY_EDIT_NOT_HERE);
     assay_slice_free(s);
     s = open_fixed(none); /* without a pre-shift there is no order */
-    assert_int_equal(edits_try(s, "R15=half_up", values, 1, got),
+    assert_int_equal(scaled_try(s, "R15=half_up", values, 1, got),
                      ASSAY_EDIT_SAME);
-    assert_int_equal(edits_try(s, "R16", values, 1, got), ASSAY_EDIT_SAME);
+    assert_int_equal(scaled_try(s, "R16", values, 1, got), ASSAY_EDIT_SAME);
     assay_slice_free(s);
 }
 
@@ -136,9 +137,9 @@ static void test_counts(void **state)
     (void)state;
     slices_step(p, ASSAY_STEP_SHR, 2, counts, NULL);
     slices_bits(p, ASSAY_STEP_SAT, 16);
-    assert_int_equal(edits_try(s, "R11=masked", values, 1, got), 0);
+    assert_int_equal(scaled_try(s, "R11=masked", values, 1, got), 0);
     assert_memory_equal(got, masked, sizeof(got));
-    assert_int_equal(edits_try(s, "R11=zero", values, 1, got), 0);
+    assert_int_equal(scaled_try(s, "R11=zero", values, 1, got), 0);
     assert_memory_equal(got, zero, sizeof(got));
     assay_slice_free(s);
 }
@@ -158,31 +159,31 @@ static void test_quantize(void **state)
 
     (void)state;
     for (int i = 0; i < N; i++)
-        x[i] = 0.05f * (float)edits_random(-220, 220);
-    edits_quant(s, 1, 0, 1, &by, 3);
-    edits_arith(s, ASSAY_REAL_UNARY, "dq_q");
-    assert_int_equal(edits_try(s, "R21", values, 1, got), 0);
+        x[i] = 0.05f * (float)scaled_random(-220, 220);
+    scaled_quant(s, 1, 0, 1, &by, 3);
+    scaled_arith(s, ASSAY_REAL_UNARY, "dq_q");
+    assert_int_equal(scaled_try(s, "R21", values, 1, got), 0);
     for (int i = 0; i < N; i++) {
         assert_int_equal(
-            got[i], edits_clamp((int64_t)nearbyintf(x[i] * (1.0f / by)) + 3,
-                                -128, 127));
+            got[i], scaled_clamp((int64_t)nearbyintf(x[i] * (1.0f / by)) + 3,
+                                 -128, 127));
         changed += nearbyintf(x[i] * (1.0f / by)) != nearbyintf(x[i] / by);
     }
-    assert_int_equal(edits_try(s, "R22", values, 1, got), 0);
+    assert_int_equal(scaled_try(s, "R22", values, 1, got), 0);
     for (int i = 0; i < N; i++) {
         assert_int_equal(
             got[i],
-            edits_clamp((int64_t)floorf(x[i] / by + 0.5f) + 3, -128, 127));
+            scaled_clamp((int64_t)floorf(x[i] / by + 0.5f) + 3, -128, 127));
         changed += floorf(x[i] / by + 0.5f) != nearbyintf(x[i] / by);
     }
     assert_true(changed > 0);
-    assert_int_equal(edits_try(s, "R5=trunc", values, 1, got), 0);
+    assert_int_equal(scaled_try(s, "R5=trunc", values, 1, got), 0);
     for (int i = 0; i < N; i++)
         assert_int_equal(
-            got[i], edits_clamp((int64_t)truncf(x[i] / by) + 3, -128, 127));
-    edits_quant(s, 1, 0, 1, &two, 3);
-    edits_arith(s, ASSAY_REAL_UNARY, "dq_q");
-    assert_int_equal(edits_try(s, "R21", values, 1, got), ASSAY_EDIT_SAME);
+            got[i], scaled_clamp((int64_t)truncf(x[i] / by) + 3, -128, 127));
+    scaled_quant(s, 1, 0, 1, &two, 3);
+    scaled_arith(s, ASSAY_REAL_UNARY, "dq_q");
+    assert_int_equal(scaled_try(s, "R21", values, 1, got), ASSAY_EDIT_SAME);
     assay_slice_free(s);
 }
 
@@ -195,10 +196,10 @@ static struct assay_slice *open_pair(enum assay_real_op op, const char *arith)
         ASSAY_OP_BINARY, 2, in, (struct slices_operand){ASSAY_S8, 1, {N}, 0});
     const float a = 0.11f, b = 0.07f, c = 0.19f;
 
-    edits_quant(s, 0, 0, 1, &a, 4);
-    edits_quant(s, 1, 0, 1, &b, -6);
-    edits_quant(s, 2, 0, 1, &c, 3);
-    edits_arith(s, op, arith);
+    scaled_quant(s, 0, 0, 1, &a, 4);
+    scaled_quant(s, 1, 0, 1, &b, -6);
+    scaled_quant(s, 2, 0, 1, &c, 3);
+    scaled_arith(s, op, arith);
     return s;
 }
 
@@ -212,17 +213,18 @@ static void test_pairs(void **state)
     const void *values[2] = {a, b};
 
     (void)state;
-    edits_fill(ASSAY_S8, a, N);
-    edits_fill(ASSAY_S8, b, N);
-    assert_int_equal(edits_try(s, "R6=fused", values, 2, got), 0);
+    scaled_fill(ASSAY_S8, a, N);
+    scaled_fill(ASSAY_S8, b, N);
+    assert_int_equal(scaled_try(s, "R6=fused", values, 2, got), 0);
     for (int i = 0; i < N; i++) {
         float v = fmaf((float)b[i], rb, fmaf((float)a[i], ra, fixed_part));
 
         assert_int_equal(got[i],
-                         edits_clamp((int64_t)nearbyintf(v), -128, 127));
+                         scaled_clamp((int64_t)nearbyintf(v), -128, 127));
     }
-    assert_int_equal(edits_try(s, "R6=plain", values, 2, got), ASSAY_EDIT_SAME);
-    assert_int_equal(edits_try(s, "R5=trunc", values, 2, got), 0);
+    assert_int_equal(scaled_try(s, "R6=plain", values, 2, got),
+                     ASSAY_EDIT_SAME);
+    assert_int_equal(scaled_try(s, "R5=trunc", values, 2, got), 0);
     for (int i = 0; i < N; i++) {
         float first = (float)a[i] * ra;
         float second = (float)b[i] * rb;
@@ -232,18 +234,19 @@ static void test_pairs(void **state)
     }
     assay_slice_free(s);
     s = open_pair(ASSAY_REAL_MUL, "fp32_rne_zpin");
-    assert_int_equal(edits_try(s, "R20", values, 2, got), ASSAY_EDIT_SAME);
-    assert_int_equal(edits_try(s, "R6=fused", values, 2, got), 0);
-    for (int i = 0; i < N; i++)
-        assert_int_equal(
-            got[i], edits_clamp((int64_t)nearbyintf(fmaf(
-                                    (float)((a[i] - 4) * (b[i] + 6)), k, 3.0f)),
-                                -128, 127));
-    assert_int_equal(edits_try(s, "R5=rne", values, 2, got), 0);
+    assert_int_equal(scaled_try(s, "R20", values, 2, got), ASSAY_EDIT_SAME);
+    assert_int_equal(scaled_try(s, "R6=fused", values, 2, got), 0);
     for (int i = 0; i < N; i++)
         assert_int_equal(
             got[i],
-            edits_clamp(
+            scaled_clamp((int64_t)nearbyintf(
+                             fmaf((float)((a[i] - 4) * (b[i] + 6)), k, 3.0f)),
+                         -128, 127));
+    assert_int_equal(scaled_try(s, "R5=rne", values, 2, got), 0);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(
+            got[i],
+            scaled_clamp(
                 (int64_t)nearbyintf((float)((a[i] - 4) * (b[i] + 6)) * k) + 3,
                 -128, 127));
     assay_slice_free(s);
@@ -262,27 +265,27 @@ static void test_concat(void **state)
     const void *values[2] = {x, y};
 
     (void)state;
-    edits_fill(ASSAY_S8, x, N);
-    edits_fill(ASSAY_S8, y, N);
-    edits_quant(s, 0, 0, 1, &a, 4);
-    edits_quant(s, 1, 0, 1, &c, 3);
-    edits_quant(s, 2, 0, 1, &c, 3);
-    edits_arith(s, ASSAY_REAL_CONCAT, "dq_q");
-    assert_int_equal(edits_try(s, "R19", values, 2, got), 0);
+    scaled_fill(ASSAY_S8, x, N);
+    scaled_fill(ASSAY_S8, y, N);
+    scaled_quant(s, 0, 0, 1, &a, 4);
+    scaled_quant(s, 1, 0, 1, &c, 3);
+    scaled_quant(s, 2, 0, 1, &c, 3);
+    scaled_arith(s, ASSAY_REAL_CONCAT, "dq_q");
+    assert_int_equal(scaled_try(s, "R19", values, 2, got), 0);
     for (int i = 0; i < N; i++) {
         int64_t m = (int64_t)rint(256.0 * (double)(0.11f / 0.19f));
 
         assert_int_equal(
             got[i],
-            edits_clamp(edits_shift((x[i] - 4) * m, 8, 'u') + 3, -128, 127));
+            scaled_clamp(scaled_shift((x[i] - 4) * m, 8, 'u') + 3, -128, 127));
         assert_int_equal(got[N + i], y[i]);
     }
-    assert_int_equal(edits_try(s, "R5=trunc", values, 2, got), 0);
+    assert_int_equal(scaled_try(s, "R5=trunc", values, 2, got), 0);
     for (int i = 0; i < N; i++)
         assert_int_equal(
             got[i],
-            edits_clamp((int64_t)truncf((float)(x[i] - 4) * 0.11f / 0.19f) + 3,
-                        -128, 127));
+            scaled_clamp((int64_t)truncf((float)(x[i] - 4) * 0.11f / 0.19f) + 3,
+                         -128, 127));
     assay_slice_free(s);
 }
 
