@@ -18,6 +18,20 @@ static bool in_ring(const struct assay_tensor *t, const struct assay_fp *f,
            ((set & ASSAY_EDGE_RIGHT) && x >= w - width);
 }
 
+/* Does an element differ in the outermost line of every edge of the set? What
+ * lies together anywhere is no ring. */
+static bool at_the_edge(const struct assay_fp *f, const struct assay_diff *d,
+                        unsigned set)
+{
+    const struct assay_tensor *t = f->v->t;
+    int h = f->axis_h, w = f->axis_w;
+
+    return (!(set & ASSAY_EDGE_TOP) || d->box_lo[h] == 0) &&
+           (!(set & ASSAY_EDGE_LEFT) || d->box_lo[w] == 0) &&
+           (!(set & ASSAY_EDGE_BOTTOM) || d->box_hi[h] == t->dims[h] - 1) &&
+           (!(set & ASSAY_EDGE_RIGHT) || d->box_hi[w] == t->dims[w] - 1);
+}
+
 bool assay_fp_edge_ring(const struct assay_fp *f, struct assay_fingerprint *out)
 {
     static const struct assay_tolerance none = {0};
@@ -30,7 +44,7 @@ bool assay_fp_edge_ring(const struct assay_fp *f, struct assay_fingerprint *out)
         return false;
     assay_diff_tensor(t, f->v->base, f->v->got, &none, &d);
     set = assay_diff_edges(t, &d, &width);
-    if (set == 0)
+    if (set == 0 || !at_the_edge(f, &d, set))
         return false;
     for (int64_t y = 0; y < t->dims[f->axis_h]; y++)
         for (int64_t x = 0; x < t->dims[f->axis_w]; x++)
