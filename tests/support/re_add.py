@@ -165,7 +165,7 @@ def calculation(lines):
         elif words[:2] == ["+", "bias"]:
             v += value
         elif words[0] == "acc":
-            made = wrap(v, 32) if "32" in line else v
+            made = v if "64 bits" in line or "wraps" in line else wrap(v, 32)
             v = made
         elif words[0] == "element":
             operands.append(value)
