@@ -255,6 +255,8 @@ static int pack(struct assay_slice *s, uint32_t layer, int64_t block,
     if (padded == m.channels ? m.pixels == 1 || padded == block
                              : m.n * m.pixels == 1)
         return ASSAY_EDIT_SAME;
+    if (m.pixels == 1) /* rows that are further apart: L2 */
+        return ASSAY_EDIT_NOT_HERE;
     n = m.n * m.pixels;
     rc = put(s, layer, ASSAY_OP_VIEW, 1, (int64_t[]){n * padded}, &made, err);
     if (rc)
