@@ -9,7 +9,8 @@
  * anyway, it holds for d of them that have nothing to do with each other with
  * p^d; a kind is named below 2^-20, so that a thousand layers of noise name
  * none. p is
- *   edge ring, tail, block of a concat, negative sums: the part of the tensor;
+ *   edge ring, tail, block of a concat, negative sums: the part of the tensor
+ *     (a ring reaches every edge that it is said to be of);
  *   every n-th: 1/n (and the channels that differ are three quarters of these,
  *     at least three, 6 bits' worth: other channels have a common step too);
  *   limits, saturated: how often base lies at a limit, and 1/64;

@@ -14,8 +14,9 @@
  * alone. Where data fits two stories it is not layout: a shift when got - ref
  * is one number everywhere (a ramp), a sign when all elements lie on one side
  * of the sign bit and half the range is, or may be, the zero point (a missing
- * one would do that), another tensor when it
- * is an input of the layer itself (a step that was left out).
+ * one would do that), another tensor when it is an input of the layer itself
+ * (a step that was left out). Where compared < all, what stands in the gaps is
+ * not explained: rows that are one window longer look like rows with gaps.
  *
  * Cost: a few passes over the bytes, then a handful of elements for each
  * arrangement; whole passes for what survives, at most 16 tensors' worth.
