@@ -76,6 +76,26 @@ static void edge_by_chance(void **state)
     assert_int_equal(n_found, 0);
 }
 
+/* What lies together anywhere in the image is no ring at an edge that it does
+ * not reach. */
+static void clusters(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 1, 30, 40, 5);
+
+    (void)state;
+    for (int64_t top = 1; top < 28; top++)
+        for (int64_t left = 1; left < 38; left += 3) {
+            fill(&t);
+            for (int64_t k = 0; k < 2 * 2 * 5; k++) {
+                int64_t at = (top + k / 10) * 40 + left + k / 5 % 2;
+
+                add(&t, (size_t)(at * 5 + k % 5), k % 3 == 0 ? -3 - k : 2 + k);
+            }
+            ask_tensor(&t);
+            assert_int_equal(n_found, 0);
+        }
+}
+
 static void tails(void **state)
 {
     static const struct {
@@ -414,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edge_rings),
         cmocka_unit_test(edge_by_chance),
+        cmocka_unit_test(clusters),
         cmocka_unit_test(tails),
         cmocka_unit_test(tails_by_label),
         cmocka_unit_test(every_nth),
