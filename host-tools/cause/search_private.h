@@ -7,6 +7,7 @@
 #ifndef ASSAY_CAUSE_SEARCH_PRIVATE_H
 #define ASSAY_CAUSE_SEARCH_PRIVATE_H
 
+#include "host-tools/cause/partial.h"
 #include "host-tools/cause/search.h"
 
 #define ASSAY_SCOPES 8 /* bits of a mask; bit 0: the whole output */
@@ -49,6 +50,9 @@ struct assay_candidate {
     uint32_t n_edits;
     struct assay_slice *slice;
     uint32_t layer; /* index of the edited layer in it */
+    /* A1, which no slice can say: the accumulators are computed so. */
+    bool has_partial;
+    struct assay_partial partial;
 };
 
 struct assay_tally {

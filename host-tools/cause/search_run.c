@@ -6,6 +6,17 @@
 #include "lib/core/slice_part.h"
 #include "lib/engine/once.h"
 
+/* Narrow sums that no input can make leave 16 bits are the same sums. */
+static int open_partial(struct assay_candidate *c,
+                        const struct assay_search_ctx *x, uint32_t variant)
+{
+    if (!x->sums || !assay_partial_variant(variant, &c->partial))
+        return ASSAY_EDIT_NOT_HERE;
+    c->has_partial = true;
+    return assay_partial_can_leave(x->s->one, 0, &c->partial) ? 0
+                                                              : ASSAY_EDIT_SAME;
+}
+
 int assay_candidate_open(struct assay_candidate *c,
                          const struct assay_search_ctx *x,
                          const struct assay_edit *edits, uint32_t n,
@@ -16,9 +27,14 @@ int assay_candidate_open(struct assay_candidate *c,
     memset(c, 0, sizeof(*c));
     rc = assay_slice_copy(&c->slice, x->s->one, err);
     for (uint32_t i = 0; i < n && !rc; i++) {
-        rc = assay_edit_apply(c->slice, &c->layer, &edits[i], err);
+        if (edits[i].id == ASSAY_CAUSE_A1)
+            rc = open_partial(c, x, edits[i].variant);
+        else
+            rc = assay_edit_apply(c->slice, &c->layer, &edits[i], err);
         c->edits[c->n_edits++] = edits[i];
     }
+    if (!rc && c->has_partial && !assay_sums_serve(x, c))
+        rc = ASSAY_EDIT_NOT_HERE; /* its sums are those of another layer */
     if (rc)
         assay_candidate_close(c);
     return rc;
@@ -48,9 +64,11 @@ static bool only_behind(const struct assay_search_ctx *x,
                         const struct assay_candidate *c)
 {
     const struct assay_layer *a = x->layer, *b = &c->slice->layers[0];
+    const struct assay_tensor *y = &c->slice->tensors[b->output];
 
-    return c->slice->n_layers > 1 && c->layer == 0 && a->op == b->op &&
-           a->n_inputs == b->n_inputs &&
+    return c->slice->n_layers > 1 && y->dtype == x->output->dtype &&
+           memcmp(y->dims, x->output->dims, sizeof(y->dims)) == 0 &&
+           c->layer == 0 && a->op == b->op && a->n_inputs == b->n_inputs &&
            memcmp(a->inputs, b->inputs, a->n_inputs * sizeof(*a->inputs)) ==
                0 &&
            memcmp(&a->p, &b->p, sizeof(a->p)) == 0 &&

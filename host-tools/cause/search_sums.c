@@ -224,7 +224,9 @@ void assay_sums_run(const struct assay_search_ctx *x,
     const struct assay_sums *sums = &x->sums[sample];
     const int32_t *bias =
         assay_layer_has_bias(l) ? c->slice->tensors[l->inputs[2]].data : NULL;
+    const void *in = x->s->samples[sample].inputs[x->layer->inputs[0]];
     union assay_value v[BLOCK];
+    int64_t errors[BLOCK];
 
     for (size_t done = 0; done < n;) {
         size_t k = n - done < BLOCK ? n - done : BLOCK, from = at + done;
@@ -235,8 +237,11 @@ void assay_sums_run(const struct assay_search_ctx *x,
                                     .second = sums->second ? sums->second + from
                                                            : NULL};
 
+        if (c->has_partial)
+            assay_partial_errors(x->s->one, 0, &c->partial, in, from, k,
+                                 errors);
         for (size_t i = 0; i < k; i++) {
-            v[i].i = sums->sum[from + i] +
+            v[i].i = sums->sum[from + i] + (c->has_partial ? errors[i] : 0) +
                      (bias ? bias[(from + i) % x->channels] : 0);
             if (x->wraps)
                 v[i].i = (int32_t)(uint32_t)v[i].i;

@@ -114,6 +114,8 @@ static int open_classes(struct classes *c, const struct assay_suspect *s,
 
         if (h->class_number != c->n + 1)
             continue; /* its class has one already */
+        if (!assay_cause_is_slice(assay_cause_of(h->edits[0].id)))
+            break; /* nothing that could be run on another input */
         rc = assay_candidate_open(&c->v[c->n], &x, h->edits, h->n_edits, err);
         if (rc)
             break;
