@@ -64,6 +64,15 @@ static union assay_value element(struct maker *m, const struct assay_tensor *t,
     return v;
 }
 
+/* All values of 8 bits, and of two inputs all pairs, over several inputs. */
+static int64_t counted(const struct assay_tensor *t, uint32_t input, size_t i)
+{
+    int64_t lo, hi;
+
+    assay_dtype_range(t->dtype, &lo, &hi);
+    return lo + (int64_t)((i >> (input % 2 * 8)) & 0xff);
+}
+
 static void fill(struct maker *m, unsigned k, void **inputs)
 {
     uint32_t n = assay_suspect_inputs(m->s);
@@ -75,7 +84,12 @@ static void fill(struct maker *m, unsigned k, void **inputs)
         if (!inputs[t] || assay_tensor_count(k_t, &count, &bytes, NULL) < 0)
             continue;
         for (size_t i = 0; i < count; i++) {
-            union assay_value v = element(m, k_t, k);
+            union assay_value v;
+
+            if (width == 1 && k % 4 == 3)
+                v.i = counted(k_t, t, i + (size_t)(k / 4) * count);
+            else
+                v = element(m, k_t, k);
 
             assay_store_values(k_t->dtype, (uint8_t *)inputs[t] + i * width, &v,
                                1);
