@@ -41,6 +41,8 @@ static int64_t got_at(const struct assay_search_ctx *x, size_t e)
     return v.i;
 }
 
+/* ---- sums of products -------------------------------------------------------- */
+
 /* The least number in lo..hi + 1 from which the output is no longer below
  * (or_equal: no longer at or below) what was got; for falling ones, above. */
 static int64_t edge(const struct assay_search_ctx *x, size_t e, int64_t k,
@@ -80,6 +82,55 @@ static bool narrow(const struct assay_search_ctx *x, uint32_t variant,
     return any && *lo <= *hi;
 }
 
+/* ---- layers that are no sums ------------------------------------------------- */
+
+/* How many of the differing elements the edit leaves too low, too high. */
+static int compare(const struct assay_search_ctx *x, const struct assay_edit *e,
+                   size_t *low, size_t *high, struct assay_err *err)
+{
+    struct assay_candidate c;
+    int rc = assay_candidate_open(&c, x, e, 1, err);
+
+    *low = *high = 0;
+    if (rc)
+        return rc;
+    rc = assay_candidate_run(x, &c, x->worst, err);
+    assay_candidate_close(&c);
+    for (size_t i = 0; i < x->n_first_differing && !rc; i++) {
+        union assay_value v;
+
+        assay_load_values(x->output->dtype, x->result + x->first[i] * x->width,
+                          &v, 1);
+        *low += v.i < got_at(x, x->first[i]);
+        *high += v.i > got_at(x, x->first[i]);
+    }
+    return rc;
+}
+
+/* Of a pool, which rises with the number: the least one with none too low. */
+static int solve_pool(const struct assay_search_ctx *x,
+                      const struct assay_edit *e, int64_t lo, int64_t hi,
+                      int64_t *values, uint32_t *n, struct assay_err *err)
+{
+    struct assay_edit trial = *e;
+    size_t low = 1, high = 0;
+    int rc = 0;
+
+    while (lo <= hi && (low > 0 || high > 0) && !rc) {
+        trial.value = lo + (hi - lo) / 2;
+        rc = compare(x, &trial, &low, &high, err);
+        if (low > 0 && high > 0)
+            return rc;
+        if (low > 0)
+            lo = trial.value + 1;
+        else
+            hi = trial.value - 1;
+    }
+    if (!rc && low == 0 && high == 0)
+        values[(*n)++] = trial.value;
+    return rc;
+}
+
 int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
                 int64_t *values, uint32_t *n, struct assay_err *err)
 {
@@ -87,8 +138,11 @@ int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
     const struct assay_tensor *in = &x->s->one->tensors[x->layer->inputs[0]];
     int64_t zero = in->quant.n > 0 ? in->quant.zero_point[0] : 0, lo, hi;
 
-    (void)err;
     *n = 0;
+    if (x->layer->op == ASSAY_OP_POOL && assay_dtype_is_int(x->output->dtype)) {
+        assay_dtype_range(in->dtype, &lo, &hi);
+        return solve_pool(x, e, lo, hi, values, n, err);
+    }
     if (!x->sums || x->layer->op != ASSAY_OP_CONV2D ||
         !assay_dtype_is_int(x->output->dtype))
         return 0;

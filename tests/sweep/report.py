@@ -40,7 +40,7 @@ def report(args, seeds, checks, skipped, layers, seconds):
           "these data; %d checks without a cause; %.0f s" % (
               len(layers), len({l.model.name for l in layers}), len(results),
               len(results) - len(seeded), len(checks), seconds))
-    named = sum(r.named for r in seeded)
+    named = sum(bool(r.named) for r in seeded)
     false = sum(bool(r.false) for r in seeded)
     print("%d of %d seeded causes named, %d false" % (named, len(seeded),
                                                       false))

@@ -82,7 +82,7 @@ class Model:
         found = json.loads(tool.run(
             "run", *self.read, "-i", self.inputs, "-q", *self.golden(),
             *tool.target, "--save-outputs", "-o", self.folder + "/clean",
-            "--format", "json"))
+            "--format", "json", ok=(0, 5)))
         self.tensors = {l["name"]: l["tensor"] for l in found["layers"]}
         if not spec.golden:
             os.rename(self.clean, self.reference)
