@@ -245,10 +245,12 @@ static const char *gap_sentence(const struct assay_run *r,
                          assay_num_g(4, r->o->min_coverage).text, NULL);
 }
 
-/* A culprit of sim or bpu that no row of the verdict table explains. */
+/* A culprit of a column that no row of the verdict table explains. */
 static enum assay_message_id column_message(const struct assay_evidence *e,
                                             enum assay_column column)
 {
+    if (column == ASSAY_COL_GOT)
+        return ASSAY_MSG_VERDICT_COLUMN_UNKNOWN;
     if (e->cpu_ref == ASSAY_REL_DIFFERS)
         return ASSAY_MSG_VERDICT_COLUMN_AND_CPU;
     if (e->cpu_ref == ASSAY_REL_UNKNOWN)

@@ -84,6 +84,8 @@ for seed in 1 2 3 4 5 6; do
     got "noise $seed" $conv1 $input
     expect_not_out "layout|looks|proved" "noise $seed looks like nothing"
     expect_out "none of [0-9]+ hypotheses" "noise $seed has no cause"
+    expect_out "unexplained: first culprit conv1: column got differs .* no known \
+cause" "noise $seed is unexplained"
 done
 
 # What equals is no culprit.
