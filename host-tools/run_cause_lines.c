@@ -40,13 +40,15 @@ static const char *name_of(const struct assay_hypothesis *h, char *out,
     return out;
 }
 
-static void advice_line(const struct assay_edit *e, struct assay_lines *l)
+/* `importer`: both ends of what differs were read by it. */
+static void advice_line(const struct assay_edit *e, bool importer,
+                        struct assay_lines *l)
 {
     const struct assay_cause *c = assay_cause_of(e->id);
     char text[TEXT];
 
     assay_line_add(l, "  try     ", filled(c->advice, e, text, sizeof(text)));
-    if (c->structural)
+    if (c->structural && importer)
         assay_line_add(l, "          ",
                        assay_message_text(ASSAY_MSG_CAUSE_IMPORTER));
 }
@@ -196,7 +198,8 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
     }
     partial_lines(k, l);
     if (k->found->n_proved > 0)
-        advice_line(&k->found->v[0].edits[0], l);
+        advice_line(&k->found->v[0].edits[0],
+                    k->of_reference || column == ASSAY_COL_GOT, l);
 }
 
 const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,

@@ -251,6 +251,8 @@ static enum assay_message_id column_message(const struct assay_evidence *e,
 {
     if (column == ASSAY_COL_GOT)
         return ASSAY_MSG_VERDICT_COLUMN_UNKNOWN;
+    if (column == ASSAY_COL_GOT)
+        return ASSAY_MSG_VERDICT_GOT_UNEXPLAINED;
     if (e->cpu_ref == ASSAY_REL_DIFFERS)
         return ASSAY_MSG_VERDICT_COLUMN_AND_CPU;
     if (e->cpu_ref == ASSAY_REL_UNKNOWN)
@@ -296,6 +298,9 @@ static enum assay_message_id verdict_message(const struct assay_run *r,
         s->row_status[ASSAY_ROW_WITHIN] + s->row_status[ASSAY_ROW_INHERITED] >
             0)
         return ASSAY_MSG_VERDICT_MATCH_WITHIN;
+    if (s->first_column == ASSAY_COL_GOT &&
+        s->verdict == ASSAY_VERDICT_ARITHMETIC)
+        return ASSAY_MSG_VERDICT_GOT;
     if (s->verdict == ASSAY_VERDICT_UNEXPLAINED &&
         s->first_column != ASSAY_COL_CPU)
         return column_message(&s->evidence, s->first_column);
