@@ -177,6 +177,29 @@ static void print_names(FILE *f, const char *title,
     print_wrapped(f, line, 2);
 }
 
+/* How the block of a culprit is read. */
+static void print_reading(FILE *f)
+{
+    static const struct {
+        const char *word, *meaning;
+    } words[] = {
+        {"where", "how many elements differ, by how much, and where they lie"},
+        {"looks", "what the differing elements have in common: a hint"},
+        {"cause", "an entry of the catalogue; proved: it gives every element "
+                  "of every sample, those that had been equal too"},
+        {"or", "fits as well; what this data does not tell apart is listed "
+               "together, and an input that would tell is made (-o DIR)"},
+        {"(...)", "explains the differing ones and breaks others: not it"},
+        {"try", "what to change"},
+    };
+
+    fputs("\nHow to read it:\n", f);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        fprintf(f, "  %-6s ", words[i].word);
+        print_wrapped(f, words[i].meaning, 9);
+    }
+}
+
 void assay_options_help(FILE *f, enum assay_command c)
 {
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -205,6 +228,8 @@ void assay_options_help(FILE *f, enum assay_command c)
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }
+    if (c == ASSAY_CMD_PINPOINT)
+        print_reading(f);
     print_exits(f);
 }
 
