@@ -354,6 +354,9 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
     if (k->has_layout)
         return 0;
     rc = assay_cause_search(&k->found, &s, &o, err);
+    /* What reproduces every element outranks what was compared in part. */
+    if (rc == 0 && k->found->n_proved > 0)
+        k->has_layout = false;
     if (rc == 0 && k->found->n_classes > 1)
         rc = assay_cause_separate(&k->apart, &s, k->found, o.cpu_flags, err);
     return rc;
