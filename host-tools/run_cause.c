@@ -346,12 +346,11 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
                                            .only =
                                                r->o->hypothesis ? only : NULL,
                                            .cpu_flags = assay_cpu_probe()};
-
     int rc;
 
     k->searched = true;
     assay_run_cause_looks(k, &s, o.cpu_flags);
-    if (k->has_layout)
+    if (k->has_layout && k->layout.compared == k->layout.all)
         return 0;
     rc = assay_cause_search(&k->found, &s, &o, err);
     /* What reproduces every element outranks what was compared in part. */
