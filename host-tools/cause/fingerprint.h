@@ -13,7 +13,8 @@
  *     (a ring reaches every edge that it is said to be of);
  *   every n-th: 1/n (and the channels that differ are three quarters of these,
  *     at least three, 6 bits' worth: other channels have a common step too);
- *   limits, saturated: how often base lies at a limit, and 1/64;
+ *   limits, saturated: how often base lies at a limit, and 1/64; limits: how
+ *     often one of two unequal elements of base does, if that is more;
  *   one-sided: 1/2, or the part of the range on that side of base (what lies
  *     at the lower limit cannot be lower);
  *   multiples: the width of the rounding by 2^16;

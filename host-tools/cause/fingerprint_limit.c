@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements at the ends of the range, and the sign of the sum. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "host-tools/cause/fingerprint_private.h"
@@ -12,6 +13,34 @@ static double share_at_limit(const struct assay_fp *f)
     for (size_t i = 0; i < f->n; i++)
         at += assay_fp_is_limit(f, f->v->base, i);
     return (double)at / (double)f->n + 1.0 / 64.0;
+}
+
+#define PAIRS 4096 /* that are drawn */
+
+/* How often one of two elements of base that are not equal lies at a limit:
+ * were got only shuffled, so often would an element that differs. */
+static double share_of_pairs(const struct assay_fp *f)
+{
+    unsigned unequal = 1, at = 1;
+    uint64_t seed = 1;
+
+    for (unsigned k = 0; k < PAIRS; k++) {
+        int64_t v[2];
+        bool limit = false;
+
+        for (unsigned j = 0; j < 2; j++) {
+            size_t i;
+
+            seed = seed * UINT64_C(6364136223846793005) +
+                   UINT64_C(1442695040888963407);
+            i = (size_t)(seed >> 20) % f->n;
+            v[j] = assay_fp_integer(f->v->base, f->v->t->dtype, i);
+            limit = limit || assay_fp_is_limit(f, f->v->base, i);
+        }
+        unequal += v[0] != v[1];
+        at += v[0] != v[1] && limit;
+    }
+    return (double)at / (double)unequal;
 }
 
 static bool is_lower(const struct assay_fp *f, const void *p, size_t i)
@@ -36,7 +65,8 @@ bool assay_fp_clamp_limits(const struct assay_fp *f,
         p = assay_fp_is_limit(f, f->v->base, i) ? f->v->base : f->v->got;
         is_lower(f, p, i) ? (lower = true) : (upper = true);
     }
-    if (assay_fp_chance(share_at_limit(f), (double)f->differing))
+    if (assay_fp_chance(fmax(share_at_limit(f), share_of_pairs(f)),
+                        (double)f->differing))
         return false;
     out->n[0] = (int)upper - (int)lower;
     return true;
