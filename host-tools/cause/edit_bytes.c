@@ -8,6 +8,7 @@
 #include "host-tools/cause/catalogue.h"
 #include "host-tools/cause/edit_graph.h"
 #include "host-tools/cause/edit_program.h"
+#include "lib/core/slice_part.h"
 
 enum { L1_NCHW, L1_NHWC };
 enum { L5_BATCH, L5_OUTPUT };
@@ -91,36 +92,62 @@ static bool is_read(const struct assay_slice *s, uint32_t tensor)
     return false;
 }
 
-/* An output that nobody reads, and its layer may write another one. */
-static bool is_end(const struct assay_slice *s, uint32_t layer)
+/* Layer that gives the tensor; -1: none that is run. */
+static int64_t giver_of(const struct assay_slice *s, uint32_t tensor)
 {
-    const struct assay_layer *l = &s->layers[layer];
-
-    return l->op != ASSAY_OP_SKIPPED && s->tensors[l->output].is_output &&
-           !is_read(s, l->output);
+    for (uint32_t i = 0; i < s->n_layers; i++)
+        if (s->layers[i].output == tensor &&
+            s->layers[i].op != ASSAY_OP_SKIPPED)
+            return i;
+    return -1;
 }
 
-/* The layer and another one give each other's output. */
-static int swap_outputs(struct assay_slice *s, uint32_t layer)
+/* Another output of the same type and shape; -1: none. */
+static int64_t output_like(const struct assay_slice *s, uint32_t tensor)
 {
-    uint32_t given = s->layers[layer].output;
-    const struct assay_tensor *y = &s->tensors[given];
+    const struct assay_tensor *y = &s->tensors[tensor];
 
-    if (!is_end(s, layer))
-        return ASSAY_EDIT_NOT_HERE;
-    for (uint32_t i = 0; i < s->n_layers; i++) {
-        uint32_t other = s->layers[i].output;
-        const struct assay_tensor *t = &s->tensors[other];
+    for (uint32_t i = 0; i < s->n_tensors; i++) {
+        const struct assay_tensor *t = &s->tensors[i];
 
-        if (i == layer || !is_end(s, i) || t->dtype != y->dtype ||
-            t->rank != y->rank ||
-            memcmp(t->dims, y->dims, y->rank * sizeof(*y->dims)) != 0)
-            continue;
-        s->layers[i].output = given;
-        s->layers[layer].output = other;
-        return 0;
+        if (i != tensor && t->is_output && t->dtype == y->dtype &&
+            t->rank == y->rank &&
+            memcmp(t->dims, y->dims, y->rank * sizeof(*y->dims)) == 0 &&
+            giver_of(s, i) >= 0)
+            return i;
     }
-    return ASSAY_EDIT_NOT_HERE;
+    return -1;
+}
+
+/* An output of the model is a copy of another one, which is made last. */
+static int other_output(struct assay_slice *s, uint32_t layer,
+                        struct assay_err *err)
+{
+    uint32_t given = s->layers[layer].output, fresh, at;
+    struct assay_layer *l;
+    int64_t other;
+    int rc;
+
+    if (!s->tensors[given].is_output || is_read(s, given))
+        return ASSAY_EDIT_NOT_HERE;
+    other = output_like(s, given);
+    if (other < 0)
+        return ASSAY_EDIT_NOT_HERE;
+    at = s->n_layers;
+    rc = assay_edit_tensor(s, given, "unedited", &fresh, err);
+    if (!rc)
+        rc = assay_slice_insert_layer(s, at, 1, err);
+    if (rc)
+        return rc;
+    s->layers[layer].output = fresh;
+    l = &s->layers[at];
+    l->name = s->tensors[fresh].name;
+    l->source_op = "edit";
+    l->source_index = s->layers[layer].source_index;
+    l->op = ASSAY_OP_CONCAT; /* of one input: a copy */
+    l->inputs[0] = (uint32_t)other;
+    l->output = given;
+    return 0;
 }
 
 /* ---- distance of rows -------------------------------------------------- */
@@ -431,7 +458,7 @@ int assay_edit_bytes(struct assay_slice *s, uint32_t *layer,
         return align_rows(s, *layer, L4[v].written, L4[v].read, err);
     case ASSAY_CAUSE_L5:
         return v == L5_BATCH ? reverse_batch(s, *layer, err)
-                             : swap_outputs(s, *layer);
+                             : other_output(s, *layer, err);
     case ASSAY_CAUSE_U1: return flip_sign(s, *layer, err);
     default: return swap_bytes(s, *layer, err);
     }
