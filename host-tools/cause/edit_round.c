@@ -47,6 +47,10 @@ static int apply(struct assay_slice *s, uint32_t layer, const char *name)
 
     if (l->real_op == ASSAY_REAL_NONE)
         return ASSAY_EDIT_NOT_HERE;
+    /* Additions of 16 bits have no such forms: their sums would leave 32. */
+    if (l->real_op == ASSAY_REAL_ADD &&
+        assay_dtype_bytes(s->tensors[l->inputs[0]].dtype) != 1)
+        return ASSAY_EDIT_NOT_HERE;
     if (l->arith && strcmp(l->arith, name) == 0)
         return ASSAY_EDIT_SAME;
     /* What it refuses here (another operator, a scale outside of its domain)

@@ -161,7 +161,7 @@ static int wrap_input(struct assay_slice *s, uint32_t *layer,
 }
 
 /* x as the other type, its zero point as it was, in 16 bits: it may be none
- * of the other type's. */
+ * of the other type's. Sums still wrap in 32 bits. */
 static int other_input(struct assay_slice *s, uint32_t *layer,
                        struct assay_err *err)
 {
@@ -173,7 +173,10 @@ static int other_input(struct assay_slice *s, uint32_t *layer,
 
     for (int i = 0; i < 256; i++)
         table[i] = value_at(x->dtype, i);
-    rc = map_input(s, layer, table, other, &none, err);
+    rc = assay_edit_insert(s, &s->layers[*layer].out_program, 0,
+                           ASSAY_STEP_WRAP, 32, 0, err);
+    if (!rc)
+        rc = map_input(s, layer, table, other, &none, err);
     return rc ? rc : assay_edit_widen_input(s, layer, &quant, err);
 }
 
