@@ -33,6 +33,17 @@ double assay_fp_alike(const struct assay_fp *f, double tol)
     return (double)alike / (PAIRS + 1);
 }
 
+bool assay_fp_may_be_moved(const struct assay_fp *f, size_t i, double k)
+{
+    double b = assay_fp_value(f, f->v->base, i), lo = (double)f->lo;
+    double g = assay_fp_value(f, f->v->got, i), hi = (double)f->hi;
+    double moved = fmin(fmax(b + k, lo), hi);
+
+    if (b <= lo)
+        return g <= moved;
+    return b >= hi ? g >= moved : g == moved;
+}
+
 int64_t assay_fp_integer(const void *p, enum assay_dtype dtype, size_t i)
 {
     const uint8_t *b = p;

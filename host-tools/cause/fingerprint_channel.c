@@ -31,6 +31,20 @@ static bool channel_spans(const struct assay_fp *f, struct span *s)
     return true;
 }
 
+/* Elements at a limit of channels that differ have moved as the others. */
+static bool limits_agree(const struct assay_fp *f, const struct span *s)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        const struct span *c = &s[assay_fp_channel(f, i)];
+
+        if (c->differing > 0 && assay_fp_hidden(f, i) &&
+            !assay_fp_may_be_moved(f, i, c->lo) &&
+            !assay_fp_may_be_moved(f, i, c->hi))
+            return false;
+    }
+    return true;
+}
+
 /*
  * A constant in the accumulator is one number or its neighbour in the output.
  * Neighbours alone (0 and 1) are rounding, and no constant.
@@ -55,7 +69,7 @@ static bool spans_are_constant(const struct assay_fp *f, const struct span *s,
         assay_fp_chance(assay_fp_alike(f, widest), facts))
         return false;
     out->matched = matched;
-    return true;
+    return limits_agree(f, s);
 }
 
 bool assay_fp_channel_constant(const struct assay_fp *f,

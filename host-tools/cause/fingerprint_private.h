@@ -45,6 +45,10 @@ bool assay_fp_chance(double share, double facts);
 /* How often two elements drawn anywhere differ from base alike, within tol. */
 double assay_fp_alike(const struct assay_fp *f, double tol);
 
+/* Would an element at a limit, moved by k, be what it is? A base at a limit may
+ * stand for anything beyond it. */
+bool assay_fp_may_be_moved(const struct assay_fp *f, size_t i, double k);
+
 /* fingerprint_constants.c: bias, sum_w and unit of f from the constants of
  * its slice, where they are not given; freed by the other. */
 struct assay_fp_constants {

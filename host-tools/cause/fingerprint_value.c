@@ -12,19 +12,6 @@ static double tolerance(const struct assay_fp *f, size_t i, double k)
     return 1e-4 * fabs(k) + 1e-6 * fabs(assay_fp_value(f, f->v->got, i));
 }
 
-/* Would an element at a limit, moved by k, be what it is? A base at a limit may
- * stand for anything beyond it. */
-static bool may_be_moved(const struct assay_fp *f, size_t i, double k)
-{
-    double b = assay_fp_value(f, f->v->base, i), lo = (double)f->lo;
-    double g = assay_fp_value(f, f->v->got, i), hi = (double)f->hi;
-    double moved = fmin(fmax(b + k, lo), hi);
-
-    if (b <= lo)
-        return g <= moved;
-    return b >= hi ? g >= moved : g == moved;
-}
-
 bool assay_fp_shifted(const struct assay_fp *f, struct assay_fingerprint *out)
 {
     size_t seen = 0, matched = 0;
@@ -45,12 +32,12 @@ bool assay_fp_shifted(const struct assay_fp *f, struct assay_fingerprint *out)
     }
     /* the others have moved by as well. */
     for (size_t i = 0; seen >= 8 && i < f->n; i++)
-        if (assay_fp_hidden(f, i) && !may_be_moved(f, i, k))
+        if (assay_fp_hidden(f, i) && !assay_fp_may_be_moved(f, i, k))
             return false;
     out->n[0] = f->is_int ? (int64_t)k : 0;
     out->x[0] = k;
     out->matched = matched;
-    return seen >= 8;
+    return seen >= 8 && matched == seen;
 }
 
 /* ---- ratio --------------------------------------------------------------- */

@@ -45,6 +45,28 @@ static void shifted(void **state)
     }
 }
 
+/* Of two values one is a limit: what is free is always one, moved up. */
+static void two_values(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_U8, "", 3, 30, 5, 7);
+
+    (void)state;
+    for (size_t i = 0; i < 1050; i++) {
+        set(&t, base, i, rnd() % 2);
+        set(&t, got, i, get(&t, base, i) + (rnd() % 2 ? 1 : -1));
+        if (get(&t, got, i) > 2)
+            set(&t, got, i, 1);
+    }
+    ask_tensor(&t);
+    assert_null(one(&t, ASSAY_FP_SHIFTED));
+    assert_null(one(&t, ASSAY_FP_CHANNEL_CONSTANT));
+    /* Each differs at a limit, as it must. */
+    for (size_t i = 0; i < 1050; i++)
+        set(&t, got, i, get(&t, base, rnd() % 1050));
+    ask_tensor(&t);
+    assert_null(one(&t, ASSAY_FP_CLAMP_LIMITS));
+}
+
 /* What reaches a limit hides how far it was moved. */
 static void shifted_into_the_limit(void **state)
 {
@@ -276,6 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shifted),
+        cmocka_unit_test(two_values),
         cmocka_unit_test(shifted_into_the_limit),
         cmocka_unit_test(ratios),
         cmocka_unit_test(multiples_of_sums),
