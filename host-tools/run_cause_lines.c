@@ -265,7 +265,7 @@ size_t assay_run_hypotheses(const struct assay_run *r,
 
     *out = NULL;
     for (size_t i = 0; r->causes && i < r->causes->n; i++)
-        cap += r->causes->v[i].found ? r->causes->v[i].found->n : 3;
+        cap += 3 + (r->causes->v[i].found ? r->causes->v[i].found->n : 0);
     v = assay_arena_array(r->arena, cap + 1, sizeof(*v));
     for (size_t i = 0; v && r->causes && i < r->causes->n; i++) {
         const struct assay_run_suspect *k = &r->causes->v[i];
