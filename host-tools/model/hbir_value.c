@@ -144,7 +144,7 @@ static const struct assay_array *beside(struct assay_hbir *im, const char *name)
                  slash ? (int)(slash - im->file + 1) : 0, im->file);
         if (assay_file_is_regular(path) &&
             assay_npz_read(&im->npz, path, im->note, &ignored) < 0) {
-            assay_hbir_note(im, "%s", ignored.text);
+            im->npz_why = ignored;
             memset(&im->npz, 0, sizeof(im->npz));
         }
     }
@@ -157,6 +157,11 @@ static int from_npz(struct assay_hbir *im, struct assay_hbir_const *k,
     const struct assay_array *a = beside(im, name);
     char want[160], found[160];
 
+    if (!a && im->npz_why.text[0])
+        return assay_hbir_fail(im, ASSAY_EFORMAT,
+                               "constant '%.100s' is not in the text, and the "
+                               "file beside it cannot be read: %.200s",
+                               name, im->npz_why.text);
     if (!a)
         return assay_hbir_fail(im, ASSAY_EFORMAT,
                                "constant '%.100s' is neither in the text nor "

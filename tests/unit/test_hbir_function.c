@@ -387,6 +387,15 @@ static void beside_the_model(void **state)
                          0);
     assert_non_null(strstr(err.text, "constant 'assay.0': expected 2 of int8, "
                                      "found 2 of float32 in constants.npz"));
+    assert_int_equal(truncate(path, 20), 0);
+    assert_int_not_equal(assay_mlir_reader.open(&s, (const uint8_t *)plain,
+                                                strlen(plain), model, NULL,
+                                                &err),
+                         0);
+    assert_non_null(strstr(err.text,
+                           "constant 'assay.0' is not in the text, "
+                           "and the file beside it cannot be read: "));
+    assert_non_null(strstr(err.text, "constants.npz: not a readable zip"));
     unlink(path);
     rmdir(folder);
 }
