@@ -168,6 +168,17 @@ f['march'][0]['found'] == 'nash-p'" "the march is a warning"
 report "f['version'][0]['found'] == '9.9'" "the version is told"
 report "'consistency levels' in f['option'][0]['sentence']" "the option as well"
 expect_out 'difference, no fault \(option\)' "in the text report too"
+edit apart 's = {"pred": g["pred"] + 1}'
+judge apart
+expect_rc 1 "a column that differs"
+expect "is not excused where it was made alike" \
+    bash -c '! grep -q "made otherwise" "$1"' _ "$work/out"
+remarks apart 'j["columns"] = {"sim": {"march": "nash-p", "tools":
+                                       {"hbdk4": "9.9"}}}'
+judge apart
+expect_rc 1 "and that was made for another march, by another version"
+expect_out '^  but     sim was made otherwise .* \(march, version, above\)' \
+    "that is said beside the verdict"
 remarks remarks 'j["march"] = "bayes-e"; j["columns"] = {}'
 judge remarks
 report "f['march'][0]['found'] == 'B30G'" "case.json against the text's target"
