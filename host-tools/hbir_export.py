@@ -307,10 +307,19 @@ def plain_type(dtype):
         else dtype
 
 
+def shape_fits(have, want):
+    return len(have) == len(want) and all(
+        w < 0 or w == h for h, w in zip(have, want))
+
+
+def type_fits(a, dtype, shape):
+    """None: not known, so it fits."""
+    return (shape is None or shape_fits(a.shape, shape)) and \
+        (dtype is None or a.dtype == plain_type(dtype))
+
+
 def check_type(a, dtype, shape, what):
-    shape_fits = shape is None or (len(a.shape) == len(shape) and all(
-        d < 0 or d == e for d, e in zip(shape, a.shape)))
-    if not shape_fits or (dtype is not None and a.dtype != plain_type(dtype)):
+    if not type_fits(a, dtype, shape):
         raise Refused("%s is %s, the model says %s" %
                       (what, type_text(a.dtype, a.shape),
                        type_text(plain_type(dtype), shape or ())))
@@ -854,9 +863,6 @@ class Text:
         self.layers = [op for op in f["ops"] if op.name is not None]
         self.producer = {v: op for op in f["ops"] for v, _ in op.results}
 
-    def attribute(self, key):
-        return attr_string(self.module_attrs, key)
-
 
 def clean(name):
     return re.sub(r"[\x00-\x1f\x7f]", "?", name)
@@ -951,17 +957,15 @@ def array_file(path, dtype, shape):
 
 def sample_list(array, dtype, shape, path, name):
     """The samples of one array: one, or along a first axis."""
-    fits = lambda s: len(s) == len(shape) and all(
-        d < 0 or d == e for d, e in zip(shape, s))
     if array.dtype != plain_type(dtype) and array.dtype != dtype:
         raise Refused("'%s': input '%s' is %s, the model takes %s" %
                       (path, name, array.dtype, dtype))
-    if fits(array.shape):
+    if shape_fits(array.shape, shape):
         return [array]
-    if fits(array.shape[1:]):
+    if shape_fits(array.shape[1:], shape):
         return list(array)
     if shape and shape[0] == 1 and array.ndim == len(shape) and \
-            fits((1,) + array.shape[1:]):
+            shape_fits((1,) + array.shape[1:], shape):
         return [array[k:k + 1] for k in range(array.shape[0])]
     raise Refused("'%s': input '%s' has shape %s, the model takes %s" %
                   (path, name, dims_text(array.shape), dims_text(shape)))
@@ -1148,7 +1152,8 @@ class Capture:
             return None  # run once more
         for o in same or pending:
             if len(o.results) == len(arrays) and all(
-                    fits(a, t) for a, (_, t) in zip(arrays, o.results)):
+                    type_fits(a, *tensor_type(t))
+                    for a, (_, t) in zip(arrays, o.results)):
                 return o
         if same:
             return same[0]  # told by the check of its type
@@ -1293,14 +1298,6 @@ class Capture:
             self.lost[tensor] = "extract"
             return None
         return next(iter(got.values())) if len(got) == 1 else got.get(tensor)
-
-
-def fits(array, kind):
-    dtype, shape = tensor_type(kind)
-    return shape is None or (
-        (dtype is None or array.dtype == plain_type(dtype)) and
-        len(shape) == array.ndim and
-        all(d < 0 or d == e for d, e in zip(shape, array.shape)))
 
 
 def same_bits(a, b):
