@@ -346,6 +346,14 @@ static void halves(void **state)
     assay_slice_free(s);
 }
 
+static void what_is_no_text_is_told(void **state)
+{
+    (void)state;
+    refused("ML\xefR\6MLIR19.1.0", "m.mlir: MLIR bytecode, expected text");
+    refused("\xef\xbb\xbfmodule {}", "begins with a byte order mark");
+    refused("\xff\xfem", "begins with a byte order mark");
+}
+
 /* In constants.npz beside the model. */
 static void beside_the_model(void **state)
 {
@@ -412,6 +420,7 @@ int main(void)
         cmocka_unit_test(shapeless_result),
         cmocka_unit_test(folded),
         cmocka_unit_test(halves),
+        cmocka_unit_test(what_is_no_text_is_told),
         cmocka_unit_test(beside_the_model),
     };
 
