@@ -75,7 +75,7 @@ else
     finish
 fi
 
-planted "$a" 14 >"$work/a.log" & one=$!
+planted "$a" 13 >"$work/a.log" & one=$!
 planted "$b" 10 >"$work/b.log" & two=$!
 wait $one
 tell "goldens of planted-a" "$work/a.log" $?

@@ -69,6 +69,16 @@ def random_inputs(layer, model, rng):
     return have
 
 
+def every_value(layer, model):
+    """All that the input of a table or prelu can be, nearly."""
+    dtype, shape = model.typed[layer.proto.input[0]]
+    ends = np.iinfo(dtype)
+    step = 7 if layer.form == "prelu" and ends.bits > 8 else 1
+    v = np.arange(ends.min, ends.max + 1, step).astype(dtype)
+    return {layer.proto.input[0]: np.repeat(v[:, None], shape[-1], 1)
+            if layer.form == "prelu" else v}
+
+
 class Case:
     def __init__(self, folder):
         with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
@@ -90,8 +100,10 @@ class Reported:
         for name in report["inputs"]:
             with np.load(os.path.join(folder, name)) as have:
                 self.inputs.append(trial.of(layer, [dict(have)], False))
-        self.random = trial.of(layer, [
-            random_inputs(layer, case.model, rng) for _ in range(2)], False)
+        more = [random_inputs(layer, case.model, rng) for _ in range(2)]
+        if layer.form in ("lut_segments", "prelu"):
+            more = [every_value(layer, case.model)]
+        self.random = trial.of(layer, more, False)
 
     def kind(self):
         return self.layer.bits, tuple(sorted(self.layer.fields))
