@@ -74,7 +74,7 @@ struct assay_options {
     double min_coverage;                   /* percent */
     uint32_t cpumask;
     const char *numerics;
-    struct assay_strings arith; /* LAYER=NAME */
+    struct assay_strings arith; /* LAYER=NAME, LAYER=RULE */
     struct assay_strings scales, vendor;
     bool json_stdout;
     const char *json;

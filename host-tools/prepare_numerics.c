@@ -180,6 +180,9 @@ static int override_one(struct assay_prepared *p, const char *text,
     rc = assay_find_layer(&layer, s, name, err);
     if (rc < 0)
         return rc;
+    if (s->layers[layer].arith_overridden)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_ARITH_TWICE,
+                                  "layer", s->layers[layer].name, NULL);
     if (p->own_numerics)
         rc = apply_rule(p, layer, name, eq + 1, err);
     else if (known_name(eq + 1, assay_arith_name))

@@ -55,6 +55,8 @@ bad "'same_s2='" show "$horizon" --arith same_s2=
 bad "'=mul 3'" show "$horizon" --arith '=mul 3'
 bad 'no arithmetic to choose here' show "$horizon" \
     --arith 'tail_nhwc2nchw_LayoutConvert_Output0=add bias; sat 16'
+bad "names layer 'same_s2' more than once" show "$horizon" \
+    --arith 'same_s2=sat out' --arith 'same_s2=sat out'
 mkfifo "$work/fifo.json"
 truncate -s 1G "$work/huge.json"
 bad 'fifo.json: not a file' show "$horizon" --numerics "$work/fifo.json"
