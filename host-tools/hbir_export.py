@@ -29,6 +29,7 @@ else, with one sentence; 130, 143 interrupted.
 """
 import argparse
 import collections
+import fcntl
 import glob
 import hashlib
 import inspect
@@ -306,10 +307,19 @@ def plain_type(dtype):
         else dtype
 
 
+def shape_fits(have, want):
+    return len(have) == len(want) and all(
+        w < 0 or w == h for h, w in zip(have, want))
+
+
+def type_fits(a, dtype, shape):
+    """None: not known, so it fits."""
+    return (shape is None or shape_fits(a.shape, shape)) and \
+        (dtype is None or a.dtype == plain_type(dtype))
+
+
 def check_type(a, dtype, shape, what):
-    shape_fits = shape is None or (len(a.shape) == len(shape) and all(
-        d < 0 or d == e for d, e in zip(shape, a.shape)))
-    if not shape_fits or (dtype is not None and a.dtype != plain_type(dtype)):
+    if not type_fits(a, dtype, shape):
         raise Refused("%s is %s, the model says %s" %
                       (what, type_text(a.dtype, a.shape),
                        type_text(plain_type(dtype), shape or ())))
@@ -340,6 +350,15 @@ def tensor_type(text):
     return (np.dtype("<" + code) if code else None), shape
 
 
+def zip_array(z, name, array):
+    """What np.savez does, for any name: its own takes none like 'file'."""
+    import numpy as np
+    data = io.BytesIO()
+    np.lib.format.write_array(data, np.asarray(array, order="C"),
+                              allow_pickle=False)
+    z.writestr(name + ".npy", data.getbuffer())
+
+
 class Constants:
     """constants.npz while it is written: one array after the other."""
 
@@ -347,14 +366,10 @@ class Constants:
         self.path, self.zip, self.count, self.bytes = path, None, 0, 0
 
     def add(self, name, array):
-        import numpy as np
         if self.zip is None:
             self.zip = zipfile.ZipFile(self.path + ".new", "w",
                                        zipfile.ZIP_DEFLATED, True)
-        data = io.BytesIO()
-        np.lib.format.write_array(data, np.ascontiguousarray(array),
-                                  allow_pickle=False)
-        self.zip.writestr(name + ".npy", data.getbuffer())
+        zip_array(self.zip, name, array)
         self.count += 1
         self.bytes += array.nbytes
 
@@ -501,7 +516,7 @@ class Operation:
         self.kind, self.position = kind, position
         self.results, self.operands = [], []  # (value, type text); values
         self.loc, self.attrs = "", ""
-        self.name, self.tensors = None, []
+        self.name, self.base, self.tensors = None, None, []
 
     @property
     def constant(self):
@@ -835,6 +850,7 @@ class Text:
             op.name = unique(layers, attr_string(op.attrs, "hbir.name") or
                              self.loc_name(op.loc) or
                              "%s_%d" % (op.kind, op.position))
+            op.base = re.sub(r"#\d+$", "", op.name)
             for k, (value, _) in enumerate(op.results):
                 name = result.get(value)
                 if name is None:
@@ -846,9 +862,6 @@ class Text:
         self.outputs = [self.tensor_of.get(v, "") for v in f["returned"]]
         self.layers = [op for op in f["ops"] if op.name is not None]
         self.producer = {v: op for op in f["ops"] for v, _ in op.results}
-
-    def attribute(self, key):
-        return attr_string(self.module_attrs, key)
 
 
 def clean(name):
@@ -944,17 +957,15 @@ def array_file(path, dtype, shape):
 
 def sample_list(array, dtype, shape, path, name):
     """The samples of one array: one, or along a first axis."""
-    fits = lambda s: len(s) == len(shape) and all(
-        d < 0 or d == e for d, e in zip(shape, s))
     if array.dtype != plain_type(dtype) and array.dtype != dtype:
         raise Refused("'%s': input '%s' is %s, the model takes %s" %
                       (path, name, array.dtype, dtype))
-    if fits(array.shape):
+    if shape_fits(array.shape, shape):
         return [array]
-    if fits(array.shape[1:]):
+    if shape_fits(array.shape[1:], shape):
         return list(array)
     if shape and shape[0] == 1 and array.ndim == len(shape) and \
-            fits((1,) + array.shape[1:]):
+            shape_fits((1,) + array.shape[1:], shape):
         return [array[k:k + 1] for k in range(array.shape[0])]
     raise Refused("'%s': input '%s' has shape %s, the model takes %s" %
                   (path, name, dims_text(array.shape), dims_text(shape)))
@@ -1136,12 +1147,13 @@ class Capture:
             return None
         pending = [o for o in self.by[kind] if id(o) not in seen]
         same = [o for o in pending
-                if self.base(o) in names or o.name in names]
-        if not same and any(self.base(o) in names for o in self.by[kind]):
+                if o.base in names or o.name in names]
+        if not same and any(o.base in names for o in self.by[kind]):
             return None  # run once more
         for o in same or pending:
             if len(o.results) == len(arrays) and all(
-                    fits(a, t) for a, (_, t) in zip(arrays, o.results)):
+                    type_fits(a, *tensor_type(t))
+                    for a, (_, t) in zip(arrays, o.results)):
                 return o
         if same:
             return same[0]  # told by the check of its type
@@ -1150,11 +1162,8 @@ class Capture:
     def twins(self, op, named):
         """Could another operation be taken for this one?"""
         def key(o):
-            return [self.base(o) if named else "", [t for _, t in o.results]]
+            return [o.base if named else "", [t for _, t in o.results]]
         return sum(key(o) == key(op) for o in self.by[op.kind]) > 1
-
-    def base(self, op):
-        return re.sub(r"#\d+$", "", op.name)
 
     def take(self, now, op, results):
         if results is None:
@@ -1183,7 +1192,7 @@ class Capture:
                 check_type(array, dtype, shape, "tensor '%s'" % tensor)
             now["tensors"][tensor] = array
         now["seen"].add(id(found))
-        named = self.base(found) in self.names_of(op)[1]
+        named = found.base in self.names_of(op)[1]
         now["order"].append((found, self.twins(found, named)))
 
     def in_order(self, now):
@@ -1289,14 +1298,6 @@ class Capture:
             self.lost[tensor] = "extract"
             return None
         return next(iter(got.values())) if len(got) == 1 else got.get(tensor)
-
-
-def fits(array, kind):
-    dtype, shape = tensor_type(kind)
-    return shape is None or (
-        (dtype is None or array.dtype == plain_type(dtype)) and
-        len(shape) == array.ndim and
-        all(d < 0 or d == e for d, e in zip(shape, array.shape)))
 
 
 def same_bits(a, b):
@@ -1478,10 +1479,10 @@ def signature_text(ins, outs):
 # ---- files ------------------------------------------------------------------
 
 def write_npz(path, arrays):
-    import numpy as np
     new = path + ".new"
-    with open(new, "wb") as f:
-        np.savez_compressed(f, **arrays)
+    with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED, True) as z:
+        for name, array in arrays.items():
+            zip_array(z, name, array)
     os.replace(new, path)
 
 
@@ -1526,6 +1527,7 @@ class Export:
         self.work = self.final + SUFFIX
         self.notes, self.text, self.stage, self.cut = [], None, None, None
         self.compiled, self.differing = None, collections.OrderedDict()
+        self.lock, self.owned = None, False
 
     def note(self, text):
         if text not in self.notes:
@@ -1549,6 +1551,10 @@ class Export:
         if os.path.lexists(self.final) and not a.force:
             raise Refused("'%s' is there already: give --force to replace it, "
                           "or another name" % self.final)
+        if os.path.lexists(self.final) and not os.path.isfile(
+                os.path.join(self.final, "case.json")):
+            raise Refused("'%s' is no case (it has no case.json): --force does "
+                          "not replace it" % self.final)
         for option in a.option:
             if "=" not in option:
                 raise Refused("--option '%s': KEY=VALUE is expected" % option)
@@ -1616,12 +1622,31 @@ class Export:
                 "samples": len(self.feeds), "from": self.args.first,
                 "to": self.args.last, "remote": bool(self.args.remote_ip),
                 "version": self.vendor.version,
-                "self_check": self.args.self_check}
+                "self_check": self.args.self_check, "large": self.args.large,
+                "by_extract": self.args.by_extract}
+
+    def take_folder(self):
+        """One export at a time: where only the parent was killed, its child
+        goes on. The lock ends with the process."""
+        os.makedirs(self.work, exist_ok=True)
+        lock = os.open(self.work, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise Refused("'%s' is being written by another export" %
+                          self.work)
+        except OSError:
+            pass  # a file system without locks
+        if self.lock is not None:
+            os.close(self.lock)
+        self.lock = lock
 
     def prepare_folder(self):
         path = os.path.join(self.work, "partial.json")
         self.resumed = False
-        if os.path.isdir(self.work) and self.args.resume:
+        self.take_folder()
+        if self.args.resume:
             try:
                 with open(path, encoding="utf-8") as f:
                     if json.load(f) != self.stamp():
@@ -1633,6 +1658,7 @@ class Export:
                 pass
         if not self.resumed:
             shutil.rmtree(self.work, ignore_errors=True)
+            self.take_folder()
         folders = ["inputs"]
         if self.args.model is not None:
             folders.append("golden")
@@ -1644,6 +1670,7 @@ class Export:
         for folder in folders:
             os.makedirs(os.path.join(self.work, folder), exist_ok=True)
         write_json(path, self.stamp())
+        self.owned = True
 
     def write_text(self):
         """model.mlir and constants.npz; reads the names of it."""
@@ -1689,6 +1716,9 @@ class Export:
                           (a.first, a.last))
         inside = layers[low:high + 1]
         made = {v for op in inside for v, _ in op.results}
+        within = {id(op) for op in inside}
+        used = {v for op in self.text.function["ops"] if id(op) not in within
+                for v in op.operands}
         inputs, outputs = [], []
         for op in inside:
             for v in op.operands:
@@ -1698,9 +1728,7 @@ class Export:
                         self.text.tensor_of[v] not in inputs:
                     inputs.append(self.text.tensor_of[v])
             for v, _ in op.results:
-                used = any(v in o.operands for o in self.text.function["ops"]
-                           if o not in inside)
-                if used or v in self.text.function["returned"]:
+                if v in used or v in self.text.function["returned"]:
                     outputs.append(self.text.tensor_of[v])
         self.tell_range(low, high, inside)
         function = self.source.function
@@ -1736,16 +1764,15 @@ class Export:
             say("bc_editor counts the fake-quant operators of qat.bc: give it "
                 "with --stage to have its range printed")
             return
-        wanted = {re.sub(r"#\d+$", "", op.name) for op in inside}
+        wanted = {op.base for op in inside}
         numbers, k, inside_now = [], 0, False
         for op in self.stage_text.layers:
-            name = re.sub(r"#\d+$", "", op.name)
             if op.kind == FAKE_QUANT:
-                if name in wanted or inside_now:
+                if op.base in wanted or inside_now:
                     numbers.append(k)
                 k += 1
             else:
-                inside_now = name in wanted
+                inside_now = op.base in wanted
         if not numbers:
             say("no fake-quant operator of '%s' belongs to these layers by "
                 "name" % self.args.stage)
@@ -1800,9 +1827,18 @@ class Export:
         return "inputs and outputs are those of no .bc here"
 
     def sample_done(self, number):
-        return all(os.path.exists(os.path.join(self.work, folder,
-                                               number + ".npz"))
-                   for folder in self.folders)
+        """Is it there, whole? What its golden lacks is told once more."""
+        paths = [os.path.join(self.work, folder, number + ".npz")
+                 for folder in self.folders]
+        if not all(zipfile.is_zipfile(p) for p in paths):
+            return False
+        if self.args.model is not None:
+            with zipfile.ZipFile(paths[self.folders.index("golden")]) as z:
+                have = set(z.namelist())
+            for op in self.target.text.layers:
+                self.target.lost.update(
+                    (t, op.kind) for t in op.tensors if t + ".npy" not in have)
+        return True
 
     def run_samples(self):
         a = self.args
@@ -1817,6 +1853,9 @@ class Export:
                 say("%s: is there" % what)
                 continue
             count = self.one_sample(number, what, feed, plain)
+            if count is None:
+                say("%s: --self-check differs, not kept" % what)
+                continue
             say("%s: %s, %.1f s" % (what, count, time.time() - begun))
 
     def one_sample(self, number, what, feed, plain):
@@ -1825,8 +1864,9 @@ class Export:
         if self.args.model is not None:
             with Heartbeat(what, self.source.progress):
                 golden = self.source.run(feed, number)
-            if plain is not None:
-                self.self_check(plain, feed, golden, number)
+            if plain is not None and not self.self_check(plain, feed, golden,
+                                                         number):
+                return None  # --resume has to find it again
             if self.cut is not None:
                 golden.update(feed)
                 given = {name: golden[mine] for name, mine in
@@ -1864,19 +1904,22 @@ class Export:
     def self_check(self, function, feed, golden, number):
         got = self.vendor.feed(function, feed, self.source.outputs,
                                "sample %s: plain feed" % number)
+        equal = True
         for (name, b), tensor in zip(got.items(), self.source.text.outputs):
             a = golden.get(tensor)
+            if a is not None and same_bits(a, b):
+                continue
+            equal = False
             if a is None:
                 self.differing.setdefault(name, "not captured")
-            elif not same_bits(a, b):
-                if a.shape == b.shape and a.dtype == b.dtype:
-                    count = sum(x != y for x, y in zip(
-                        words(a), words(b)))
-                    how = "%d of %d elements in sample %s" % (count, a.size,
-                                                              number)
-                else:
-                    how = "another type in sample %s" % number
-                self.differing.setdefault(name, how)
+            elif a.shape == b.shape and a.dtype == b.dtype:
+                self.differing.setdefault(
+                    name, "%d of %d elements in sample %s" %
+                    ((words(a) != words(b)).sum(), a.size, number))
+            else:
+                self.differing.setdefault(name, "another type in sample %s" %
+                                          number)
+        return equal
 
     def meta(self, feed):
         import numpy as np
@@ -1946,7 +1989,7 @@ class Export:
     def finish(self):
         write_json(os.path.join(self.work, "case.json"), self.describe())
         os.remove(os.path.join(self.work, "partial.json"))
-        old = self.final + ".old"
+        old = self.work + ".old"
         if os.path.lexists(self.final):
             shutil.rmtree(old, ignore_errors=True)
             os.rename(self.final, old)
@@ -2045,7 +2088,8 @@ def main(argv=None):
         say("error: %s" % e)
         code = e.code
     except OSError as e:
-        say("error: cannot read or write '%s': %s" % (e.filename, e.strerror))
+        say("error: cannot read or write '%s': %s" % (
+            export.work if e.filename is None else e.filename, e.strerror))
         code = 2
     except MemoryError:
         say("error: out of memory")
@@ -2056,6 +2100,8 @@ def main(argv=None):
     except Terminated:
         say("terminated")
         code = 143
+    if not export.owned:
+        return code
     kept = [f for f in (os.path.join(export.work, "golden"),
                         os.path.join(export.work, "stage", "float"))
             if os.path.isdir(f)]

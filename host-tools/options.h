@@ -82,7 +82,7 @@ struct assay_options {
     double min_coverage;                   /* percent */
     uint32_t cpumask;
     const char *numerics;
-    struct assay_strings arith; /* LAYER=NAME */
+    struct assay_strings arith; /* LAYER=NAME, LAYER=RULE */
     struct assay_strings set;   /* mutate: edits, in order */
     const char *save_failing;   /* a folder, or NULL */
     struct assay_strings scales, vendor;

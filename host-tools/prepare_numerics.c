@@ -73,11 +73,34 @@ int assay_prepare_names(const struct assay_options *o, struct assay_err *err)
 
 /* ---- --numerics --------------------------------------------------------- */
 
+/* Goldens of one family prove nothing of another: its rules may be tried on
+ * any model, its proofs stay behind. A file of the user's own says itself what
+ * proved it. */
+static int drop_foreign_proofs(struct assay_prepared *p, struct assay_err *err)
+{
+    struct assay_numerics *n = &p->rules.n;
+    struct assay_numerics_rule *rules;
+
+    if (!known_name(n->name, assay_numerics_builtin) ||
+        strcmp(n->name, p->slice->numerics) == 0 || n->n_rules == 0)
+        return 0;
+    rules =
+        assay_arena_copy(p->rules.arena, n->rules, n->n_rules * sizeof(*rules));
+    if (rules == NULL)
+        return assay_fail(err, ASSAY_EMEMORY, "numerics: out of memory");
+    for (uint32_t i = 0; i < n->n_rules; i++)
+        rules[i].proved = 0;
+    n->rules = rules;
+    return 0;
+}
+
 static int use_rules(struct assay_prepared *p, const char *name,
                      struct assay_err *err)
 {
     int rc = assay_numerics_open(&p->rules, name, err);
 
+    if (rc == 0)
+        rc = drop_foreign_proofs(p, err);
     if (rc == 0)
         rc = assay_numerics_use(p->slice, &p->rules.n, err);
     p->numerics = rc == 0 ? p->rules.n.name : NULL;
@@ -181,6 +204,9 @@ static int override_one(struct assay_prepared *p, const char *text,
     rc = assay_find_layer(&layer, s, name, err);
     if (rc < 0)
         return rc;
+    if (s->layers[layer].arith_overridden)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_ARITH_TWICE,
+                                  "layer", s->layers[layer].name, NULL);
     if (p->own_numerics)
         rc = apply_rule(p, layer, name, eq + 1, err);
     else if (known_name(eq + 1, assay_arith_name))

@@ -402,6 +402,7 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
                       column_state(k, ASSAY_COL_BPU, bpu, sizeof(bpu)), NULL);
         assay_line_add(l, "  columns ", text);
     }
+    assay_run_made_line(r, column, l);
     if (!window_line(r, y, l))
         layer_line(r, y, l);
 }

@@ -39,6 +39,10 @@ void assay_run_tolerance_lines(const struct assay_run *r,
 #define ASSAY_RUN_DIFFERENCES 64
 void assay_run_difference_lines(const struct assay_run *r,
                                 struct assay_lines *l);
+/* A culprit of a column that was made for another march, by another version
+ * or with other options: that speaks against blaming its compiler. */
+void assay_run_made_line(const struct assay_run *r, enum assay_column column,
+                         struct assay_lines *l);
 size_t assay_run_difference_findings(const struct assay_run *r,
                                      struct assay_report_finding *v);
 void assay_run_tail_lines(struct assay_run *r,

@@ -106,6 +106,7 @@ check-oracle: x86_64 aarch64 $(BUILD)/x86_64/tests/support/mlir_print \
 	@export BUILD=$(BUILD) QEMU=$(QEMU); tests/run-sum.sh \
 		onnxruntime tests/oracle/run.sh \
 		stand-in tests/oracle/nash.sh \
+		fit tests/oracle/fit.sh \
 		mlir tests/oracle/mlir.sh
 check-horizon: x86_64 aarch64
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/horizon.sh

@@ -46,16 +46,24 @@ bool assay_differ_integers(void *out, const struct assay_tensor *t,
                            const float *x, size_t count);
 
 /* An array of an npz whose name nobody has: is it an output of the model under
- * another name? By type, shape and content: that of the reference. */
+ * another name? One that the npz lacks under its own name, by type, shape and
+ * content: that of the reference, and not all elements alike. What one sample
+ * has shown holds for the next, whatever its content: `before` is what
+ * assay_case_renamed_before found, UINT32_MAX for nothing. */
 enum assay_renamed {
     ASSAY_RENAMED_NO = 0,
     ASSAY_RENAMED_YES,       /* one output has this content: *index */
     ASSAY_RENAMED_AMBIGUOUS, /* none or several have; `list` names them */
 };
 enum assay_renamed assay_differ_renamed(uint32_t *index, char *list, size_t cap,
+                                        uint32_t before,
                                         const struct assay_slice *slice,
                                         const struct assay_sample *reference,
                                         const struct assay_npz *z,
                                         const struct assay_array *a);
+/* The tensor that a difference "renamed" has told of this name. */
+uint32_t assay_case_renamed_before(const struct assay_case *c,
+                                   const struct assay_slice *slice,
+                                   const char *name);
 
 #endif

@@ -10,6 +10,9 @@
 
 #include "lib/core/buf.h"
 
+/* Up to here assay_file_map reads. */
+#define READ_WHOLE ((size_t)16 << 20)
+
 static int read_all(int fd, uint8_t *data, size_t n, const char *path,
                     struct assay_err *err)
 {
@@ -88,6 +91,16 @@ int assay_file_map(struct assay_file_map *m, const char *path, size_t cap,
 
     if (rc)
         return rc;
+    if (size > 0 && size <= READ_WHOLE) {
+        uint8_t *whole = NULL;
+
+        close(fd);
+        rc = assay_file_read(&whole, &size, path, cap, err);
+        if (!rc)
+            *m = (struct assay_file_map){
+                .data = whole, .size = size, .whole = true};
+        return rc;
+    }
     if (size > 0)
         data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED)
@@ -103,6 +116,9 @@ void assay_file_drop(void *map, size_t offset)
     struct assay_file_map *m = map;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), from;
 
+    if (m->whole)
+        return;
+
     /* Whoever went back may have brought anything back. */
     from = offset < m->dropped ? 0 : m->dropped;
     offset -= offset % page;
@@ -113,7 +129,9 @@ void assay_file_drop(void *map, size_t offset)
 
 void assay_file_unmap(struct assay_file_map *m)
 {
-    if (m->data)
+    if (m->whole)
+        assay_free((void *)m->data);
+    else if (m->data)
         munmap((void *)m->data, m->size);
     *m = (struct assay_file_map){0};
 }

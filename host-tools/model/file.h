@@ -15,11 +15,13 @@ int assay_file_read(uint8_t **data, size_t *n, const char *path, size_t cap,
 
 /* A file that is looked at where it lies. What has been passed can be dropped
  * from memory and comes back by itself when it is read again. A file that
- * somebody cuts meanwhile kills the process (SIGBUS): for files that are too
- * large to be read whole. An empty file is not mapped: size 0, data NULL. */
+ * somebody cuts meanwhile kills the process (SIGBUS): only files above 16 MiB
+ * are mapped, the others are read whole and stay. An empty file is neither:
+ * size 0, data NULL. */
 struct assay_file_map {
     const uint8_t *data;
     size_t size, dropped;
+    bool whole; /* read, not mapped */
 };
 int assay_file_map(struct assay_file_map *m, const char *path, size_t cap,
                    struct assay_err *err) ASSAY_MUST_CHECK;

@@ -207,7 +207,9 @@ int assay_hbir_rescale(struct assay_hbir *im)
     if (!row && !(real > 0 && isfinite(real)))
         return assay_hbir_skip(im, "neither quantInfo, nor 'inScale' and "
                                    "'outScale', nor scales of both types");
-    rc = assay_hbir_layer(im, ASSAY_OP_UNARY, 1, &x, y, &l);
+    rc = row ? 0 : assay_hbir_check_real(im, real);
+    if (!rc)
+        rc = assay_hbir_layer(im, ASSAY_OP_UNARY, 1, &x, y, &l);
     if (rc)
         return rc;
     l->form = "rescale";

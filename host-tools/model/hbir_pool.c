@@ -55,10 +55,14 @@ static int scale_fields(struct assay_hbir *im, struct assay_layer *l,
 
 /* Without a row there must be a scale, on both sides or in the attributes. */
 static int check_scale(struct assay_hbir *im, const struct sum_scale *k,
-                       uint32_t x, uint32_t y)
+                       uint32_t x, uint32_t y, double cells)
 {
-    if (k->has_row || k->scale.n || assay_hbir_ratio(im, x, y) > 0)
+    double ratio = assay_hbir_ratio(im, x, y);
+
+    if (k->has_row || k->scale.n)
         return 0;
+    if (ratio > 0)
+        return assay_hbir_check_real(im, ratio / cells);
     return assay_hbir_skip(im, "neither quantInfo, nor 'scale', nor scales of "
                                "both types");
 }
@@ -170,7 +174,7 @@ static int avg_pool(struct assay_hbir *im)
     if (!rc)
         rc = assay_hbir_output(im, 0, ASSAY_HBIR_S8_16, 4, p.dims, "NHWC", &y);
     if (!rc)
-        rc = check_scale(im, &k, p.x, y);
+        rc = check_scale(im, &k, p.x, y, (double)(p.kernel[0] * p.kernel[1]));
     if (!rc)
         rc = pool_layer(im, &p, ASSAY_POOL_AVG, y, &l);
     if (rc)
@@ -324,7 +328,7 @@ static int sum(struct assay_hbir *im, bool mean)
                                    (long long)r.cells);
         return reduce_layer(im, &r, ASSAY_REDUCE_SUM, y, &l);
     }
-    rc = check_scale(im, &k, r.x, y);
+    rc = check_scale(im, &k, r.x, y, mean ? (double)r.cells : 1.0);
     if (!rc)
         rc = reduce_layer(im, &r, ASSAY_REDUCE_SUM, y, &l);
     if (rc)

@@ -139,6 +139,16 @@ int assay_hbir_no_bias(struct assay_hbir *im, const struct assay_hbir_quant *q)
                                "here");
 }
 
+int assay_hbir_check_real(struct assay_hbir *im, double real)
+{
+    if (real >= ldexp(1, -48) && real < ldexp(1, 15))
+        return 0;
+    return assay_hbir_skip(im,
+                           "the quotient of the scales is %g: no multiplier "
+                           "of 15 bits with a shift of 0 to 62 stands for it",
+                           real);
+}
+
 int assay_hbir_real(struct assay_hbir *im, struct assay_layer *l, double real)
 {
     int64_t bits;

@@ -7,7 +7,7 @@
 #include "host-tools/model/mlir_import.h"
 #include "lib/core/hash.h"
 
-#define MAX_EXPANDED ((size_t)2 << 30) /* bytes of all splats together */
+#define MAX_EXPANDED ((size_t)256 << 20) /* bytes of all splats together */
 
 int assay_hbir_values_open(struct assay_hbir *im, size_t n)
 {
@@ -118,8 +118,8 @@ static int dense(struct assay_hbir *im, struct assay_hbir_const *k,
     out = assay_arena_alloc(im->s->arena, bytes ? bytes : 1);
     if (!out)
         return assay_hbir_no_memory(im);
-    for (size_t i = 0; i < k->count; i++) {
-        const char *in = (const char *)a->data + (a->splat ? 0 : i * from);
+    for (size_t i = 0; i < (a->splat && k->count ? 1 : k->count); i++) {
+        const char *in = (const char *)a->data + i * from;
         uint16_t h;
         float f;
 
@@ -127,6 +127,8 @@ static int dense(struct assay_hbir *im, struct assay_hbir_const *k,
         f = k->half ? half_to_float(h) : 0;
         memcpy(out + i * to, k->half ? (const char *)&f : in, to);
     }
+    for (size_t have = to; a->splat && have < bytes; have *= 2)
+        memcpy(out + have, out, have < bytes - have ? have : bytes - have);
     k->data = out;
     return 0;
 }
@@ -144,7 +146,7 @@ static const struct assay_array *beside(struct assay_hbir *im, const char *name)
                  slash ? (int)(slash - im->file + 1) : 0, im->file);
         if (assay_file_is_regular(path) &&
             assay_npz_read(&im->npz, path, im->note, &ignored) < 0) {
-            assay_hbir_note(im, "%s", ignored.text);
+            im->npz_why = ignored;
             memset(&im->npz, 0, sizeof(im->npz));
         }
     }
@@ -157,6 +159,11 @@ static int from_npz(struct assay_hbir *im, struct assay_hbir_const *k,
     const struct assay_array *a = beside(im, name);
     char want[160], found[160];
 
+    if (!a && im->npz_why.text[0])
+        return assay_hbir_fail(im, ASSAY_EFORMAT,
+                               "constant '%.100s' is not in the text, and the "
+                               "file beside it cannot be read: %.200s",
+                               name, im->npz_why.text);
     if (!a)
         return assay_hbir_fail(im, ASSAY_EFORMAT,
                                "constant '%.100s' is neither in the text nor "

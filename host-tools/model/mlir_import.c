@@ -446,6 +446,25 @@ static bool probe(const uint8_t *head, size_t n)
     return false;
 }
 
+/* What people take for such a text. */
+static int check_text(const uint8_t *data, size_t n, const char *file,
+                      struct assay_err *err)
+{
+    if (n >= 4 && !memcmp(data, "ML\xefR", 4))
+        return assay_fail(err, ASSAY_EFORMAT,
+                          "%s: MLIR bytecode, expected text: hbir_export.py "
+                          "writes it",
+                          file);
+    if ((n >= 3 && !memcmp(data, "\xef\xbb\xbf", 3)) ||
+        (n >= 2 &&
+         (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2))))
+        return assay_fail(err, ASSAY_EFORMAT,
+                          "%s: begins with a byte order mark, expected ASCII "
+                          "or UTF-8 without one",
+                          file);
+    return 0;
+}
+
 static int open_mlir(struct assay_slice **out, const uint8_t *data, size_t n,
                      const char *file, const struct assay_model_note *note,
                      struct assay_err *err)
@@ -465,6 +484,8 @@ static int open_mlir(struct assay_slice **out, const uint8_t *data, size_t n,
     }
     if (!im.s || !im.work)
         rc = assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", file);
+    if (!rc)
+        rc = check_text(data, n, file, err);
     /* The tree lives as long as the slice, which borrows its constants. */
     if (!rc)
         rc = assay_mlir_parse(&top, &source, im.s->arena, err);

@@ -82,7 +82,8 @@ struct assay_hbir {
     const char **op_names; /* by position in the function */
     struct assay_npz npz;  /* constants beside the model */
     bool npz_read;
-    size_t expanded; /* bytes of splats */
+    struct assay_err npz_why; /* it cannot be read */
+    size_t expanded;          /* bytes of splats */
     /* The operation at hand. */
     const struct assay_mlir_op *op;
     const char *op_name; /* as told: "b30.conv2d", "native::Softmax" */
@@ -243,6 +244,8 @@ int assay_hbir_no_bias(struct assay_hbir *im, const struct assay_hbir_quant *q);
 int assay_hbir_real(struct assay_hbir *im, struct assay_layer *l, double real);
 /* scale(x) / scale(y), 0 where one is not known. */
 double assay_hbir_ratio(const struct assay_hbir *im, uint32_t x, uint32_t y);
+/* What a multiplier of 15 bits and a shift can stand for, or skip. */
+int assay_hbir_check_real(struct assay_hbir *im, double real);
 
 /* ---- emitters ----------------------------------------------------------- */
 

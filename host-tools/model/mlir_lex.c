@@ -82,9 +82,8 @@ const char *assay_mlir_skip_space(struct assay_mlir_parser *p)
             p->at.line++;
             p->at.line_start = s + 1;
         } else if (*s == '/' && look(p, s + 1) == '/') {
-            const char *nl = memchr(s, '\n', (size_t)(p->end - s));
-
-            s = (nl ? nl : p->end) - 1;
+            while (s + 1 < p->end && s[1] != '\n' && s[1] != '\r')
+                s++; /* a bare CR ends it too, as in MLIR */
         } else if (*s != ' ' && *s != '\t' && *s != '\r' && *s != '\0') {
             break;
         }

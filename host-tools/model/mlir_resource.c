@@ -78,7 +78,8 @@ const struct assay_mlir_attr *assay_mlir_resource_attr(
 /* ---- the section ---------------------------------------------------------- */
 
 static bool header(struct assay_mlir_parser *p, struct assay_mlir_resource *r,
-                   const struct assay_mlir_token *at, const char *s)
+                   const struct assay_mlir_token *at, const char *s,
+                   size_t chars)
 {
     uint8_t b[4];
 
@@ -88,7 +89,8 @@ static bool header(struct assay_mlir_parser *p, struct assay_mlir_resource *r,
                                "resource");
     r->alignment = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
                    (uint32_t)b[3] << 24;
-    if (!r->alignment || (r->alignment & (r->alignment - 1)))
+    /* MLIR itself prints empty resources with an alignment of 0. */
+    if ((!r->alignment && chars) || (r->alignment & (r->alignment - 1)))
         return assay_mlir_fail(p, at,
                                "expected an alignment that is a power "
                                "of two, found %u",
@@ -127,7 +129,7 @@ static bool blob(struct assay_mlir_parser *p, const char *s, const char *name)
     r = assay_arena_alloc(p->arena, sizeof(*r));
     if (!r)
         return assay_mlir_no_memory(p);
-    if (!header(p, r, &at, s))
+    if (!header(p, r, &at, s, chars))
         return false;
     data = assay_arena_alloc(p->arena, chars / 2);
     if (!data)

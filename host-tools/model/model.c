@@ -79,6 +79,11 @@ static int open_read(struct assay_slice **s, const char *path,
     r = pick(path, data, n);
     if (!n)
         rc = assay_fail(err, ASSAY_EFORMAT, "%s: an empty file", path);
+    else if (!r && n >= 4 && !memcmp(data, "ML\xefR", 4))
+        rc = assay_fail(err, ASSAY_EUNSUPPORTED,
+                        "%s: MLIR bytecode, expected the text that "
+                        "hbir_export.py writes of it",
+                        path);
     else if (!r)
         rc = assay_fail(err, ASSAY_EUNSUPPORTED,
                         "%s: not a known model format, expected .onnx, .mlir, "

@@ -374,8 +374,10 @@ static bool find_renamed(struct loader *l, const struct assay_npz *z,
         assay_case_golden(&l->reference, l->c, l->sample, l->slice, &silent,
                           &ignored) < 0)
         return false;
-    switch (assay_differ_renamed(&index, list, sizeof(list), l->slice,
-                                 &l->reference, z, a)) {
+    switch (
+        assay_differ_renamed(&index, list, sizeof(list),
+                             assay_case_renamed_before(l->c, l->slice, a->name),
+                             l->slice, &l->reference, z, a)) {
     case ASSAY_RENAMED_NO: return false;
     case ASSAY_RENAMED_YES:
         m->n = 1;
@@ -389,9 +391,9 @@ static bool find_renamed(struct loader *l, const struct assay_npz *z,
         return false;
     default:
         assay_case_differ(l->c, "ambiguous", a->name, path, list, a->name,
-                          "'%.60s' is no name of the model; its type and "
-                          "shape fit %s, its content not exactly one: not "
-                          "compared, give it the name that it has",
+                          "'%.60s' is no name of the model; type and shape "
+                          "fit %s, the content not exactly one, or all its "
+                          "elements are alike: not compared, give it its name",
                           a->name, list);
         return true;
     }

@@ -310,6 +310,22 @@ expect_rc 0 "and without --require it is no failure"
 expect_err "'nobody': neither a tensor of the model nor" "a note names it"
 expect_out 'not examined: sim, bpu' "and the last line counts it as missing"
 
+# The one output under another name: known by its content, in any sample.
+column sim right rename logits scores
+tool keep "$work/case/sim" scores
+judge 0 "a renamed output" --require sim
+expect_out '^# difference, no fault .renamed.: .scores. is no name' "is told"
+cp "$work/case/sim/0002.npz" "$work/case/sim/0003.npz"
+judge 1 "what one sample has shown holds for the next" --require sim
+report "and the culprit is that output" '
+assert [c["column"] for c in r["culprits"]] == ["sim"], r["culprits"]
+assert r["culprits"][0]["name"] == r["layers"][-1]["name"], r["culprits"]'
+column sim right rename logits scores
+tool keep "$work/case/sim" scores
+tool flip "$work/case/sim" scores
+judge 5 "another content in every sample" --require sim
+expect_out '^# difference, no fault .ambiguous.: .scores. is no name' "is told"
+
 # Without goldens the host's engine is the reference of both.
 column sim wrong
 rm -r "$work/case/golden"

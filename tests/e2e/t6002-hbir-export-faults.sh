@@ -181,4 +181,106 @@ PY
     expect_rc 0 "$name: --resume"
     expect "$name: the same tensors" same "cut$name"
 done
+# Killed so that nothing can be tidied up; goes on, whole.
+for after in inputs/0000.npz golden/0000.npz; do
+    name=dead-${after%%/*}
+    env PYTHONPATH="$standin" HBDK4_STANDIN=slow "$python" "$export_py" \
+        "$m/quantized.bc" -i "$m/inputs.npz" -o "$work/$name" \
+        >"$work/dead.log" 2>&1 &
+    pid=$!
+    child=$("$python" - "$work/$name.partial/$after" "$pid" <<'PY'
+import os, sys, time
+end = time.time() + 30
+while not os.path.exists(sys.argv[1]) and time.time() < end:
+    time.sleep(0.01)
+print(open("/proc/%s/task/%s/children" % (sys.argv[2], sys.argv[2])).read())
+PY
+    )
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null
+    standin "" "$name" --resume
+    expect_refused 2 'is being written by another export' \
+        "only the parent was killed: its child goes on"
+    # shellcheck disable=SC2086 # a list
+    kill -KILL $child
+    expect "no case" test ! -e "$work/$name"
+    printf 'PK cut' >"$work/$name.partial/golden/0001.npz"
+    cp "$work/$name.partial/inputs/0000.npz" \
+        "$work/$name.partial/inputs/0001.npz"
+    for _ in 1 2 3 4 5 6 7 8 9 10; do # until its lock has ended
+        standin "" "$name" --resume
+        grep -q 'being written' "$work/err" || break
+        sleep 0.1
+    done
+    expect_rc 0 "killed behind $after: --resume"
+    expect "the same tensors" same "$name"
+done
+
+# What differs in the self-check is found again after a kill.
+standin unstable,raise checked --self-check
+expect "a sample that differs is not kept" \
+    test ! -e "$work/checked.partial/golden/0000.npz"
+
+# What is not this program's is not touched.
+mkdir "$work/mine" "$work/good.old"
+touch "$work/mine/x" "$work/good.old/x"
+standin "" mine --force
+expect_refused 2 'is no case .*--force does not replace it' "a folder, no case"
+standin "" good --force
+expect_rc 0 "--force replaces a case"
+expect "and touches nothing beside it" test -e "$work/good.old/x" -a \
+    -e "$work/mine/x" -a ! -e "$work/good.partial.old"
+standin raise rest
+standin "" rest --resume --large 8
+expect_refused 2 'made from another model, other inputs or options' \
+    "--resume with another --large"
+expect "the rest is kept" test -e "$work/rest.partial/golden/0000.npz"
+cp "$m/quantized.bc" "$m/kept.bc"
+echo >>"$m/quantized.bc"
+standin "" rest --resume
+expect_refused 2 'made from another model' "--resume with another file"
+mv "$m/kept.bc" "$m/quantized.bc"
+run bash -c "ulimit -f 3; exec env PYTHONPATH='$standin' '$python' \
+    '$export_py' '$m/quantized.bc' -i '$m/inputs.npz' -o '$work/full'"
+expect_refused 2 "cannot read or write '.*full.partial" "no room for a file"
+expect "no case" test ! -e "$work/full"
+
+# Names that numpy's own writer does not take; many layers.
+run "$python" - "$export_py" "$work" <<'PY'
+import importlib.util, sys, time
+import numpy as np
+spec = importlib.util.spec_from_file_location("hbir_export", sys.argv[1])
+x = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(x)
+names = ["file", "allow_pickle", "self", "arr_0", "a/b", "\u5377\u79ef", "n.npy"]
+x.write_npz(sys.argv[2] + "/n.npz", {n: np.arange(3) for n in names})
+with np.load(sys.argv[2] + "/n.npz") as z:
+    assert sorted(z.files) == sorted(names), z.files
+body = "".join('    %%%d = "b30.reshape"(%%%s) : (tensor<4xsi8>) -> '
+               'tensor<4xsi8> loc("l%d")\n' % (k, k - 1 if k else "arg0", k)
+               for k in range(3000))
+text = x.Text("module {\n  func.func @main(%%arg0: tensor<4xsi8>) -> "
+              "tensor<4xsi8> {\n%s    return %%2999 : tensor<4xsi8>\n  }\n}\n"
+              % body, "many")
+class Function:
+    flatten_inputs = flatten_outputs = []
+    def register_callback(self, cb):
+        self.cb = cb
+    def feed(self, feed):
+        for k in range(3000):
+            self.cb(type("Op", (), {"type": "b30.reshape", "name": "l%d" % k}),
+                    [np.full(4, k % 128, np.int8)], [])
+        return {}
+class Vendor(x.Vendor):
+    def __init__(self):
+        self.version = ""
+    def function(self, module, path):
+        return Function()
+begun = time.time()
+got = x.Capture(Vendor(), None, "many", text).run({}, "0000")
+assert len(got) == 3000 and got["l2999"][0] == 2999 % 128, len(got)
+took = time.time() - begun
+assert took < 10, took
+PY
+expect_rc 0 "odd names, 3,000 layers"
 finish

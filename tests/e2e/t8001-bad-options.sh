@@ -46,6 +46,24 @@ bad "carry multipliers and shifts; expected 'bayes-e'" \
     run "$horizon" --local --numerics onnxruntime-x86
 bad "'bayes-e': rules are for models whose layers carry multipliers" \
     run "$digits" --local --numerics bayes-e
+# Rules and files of rules: what is wrong is named, with its place.
+bad "no layer 'nosuch'" show "$horizon" --arith 'nosuch=add bias; sat 16'
+bad "'frob' is no step" show "$horizon" --arith 'same_s2=frob 3; sat 16'
+bad 'a step is missing' show "$horizon" --arith 'same_s2= ; '
+bad 'is no field' show "$horizon" --arith 'same_s2=add 99999999999999999999999'
+bad "'same_s2='" show "$horizon" --arith same_s2=
+bad "'=mul 3'" show "$horizon" --arith '=mul 3'
+bad 'no arithmetic to choose here' show "$horizon" \
+    --arith 'tail_nhwc2nchw_LayoutConvert_Output0=add bias; sat 16'
+bad "names layer 'same_s2' more than once" show "$horizon" \
+    --arith 'same_s2=sat out' --arith 'same_s2=sat out'
+mkfifo "$work/fifo.json"
+truncate -s 1G "$work/huge.json"
+bad 'fifo.json: not a file' show "$horizon" --numerics "$work/fifo.json"
+bad 'huge.json: 1073741824 bytes, more than the limit' \
+    show "$horizon" --numerics "$work/huge.json"
+bad 'none.json: No such file' show "$horizon" --numerics "$work/none.json"
+bad "'--numerics': bad value ''" show "$horizon" --numerics ''
 bad "'model.onnx' holds its own scales" \
     show "$digits" --scales "$horizon/scales.json"
 bad 'format' run "$digits" --local --format xml

@@ -118,7 +118,7 @@ make_case() { # NET NUMERICS FORM CONSTANTS
         --inputs "$models/digits_inputs.npz"
 }
 
-rm -rf "$work"/mobile-* "$work"/digits-* "$work"/again
+rm -rf "$work"/mobile-* "$work"/digits-* "$work"/odd-* "$work"/again
 all="nash standin-a standin-b"
 script "three arithmetics" differ.py $(for n in $all; do file_of "$n"; done)
 for net in digits mobile; do
@@ -157,6 +157,16 @@ fi
 for net in digits mobile; do
     for n in $all; do everywhere $net $n "$work/$net-$n"; done
 done
+# Images of one pixel, one line, one channel, 33 channels; batches.
+for n in $all; do
+    script "odd shapes in $n" make_odd.py "$work/odd-$n" "$(file_of "$n")" ||
+        continue
+    for c in "$work/odd-$n"/*; do
+        run "odd shapes ${c##*/} in $n" "$c" "" --local \
+            --numerics "$(option_of "$n")"
+    done
+done
+
 for net in digits mobile; do
     run "$net in standin-a as nash" "$work/$net-standin-a" wrong --local
     run "$net in standin-b as standin-a" "$work/$net-standin-b" wrong \

@@ -23,7 +23,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/hash.h"
 
-#define BYTES ((size_t)3 * 1024 * 1024 + 17)
+#define BYTES ((size_t)17 * 1024 * 1024 + 17) /* above what is read whole */
 
 static char folder[] = P_tmpdir "/assay-test-XXXXXX";
 static char path[sizeof(folder) + 16];
@@ -137,6 +137,35 @@ static void an_empty_file_is_not_mapped(void **state)
     unlink(empty);
 }
 
+/* No SIGBUS: it was read, not mapped. */
+static void a_small_file_may_be_cut_meanwhile(void **state)
+{
+    struct assay_file_map m = {0};
+    struct assay_err err = {0};
+    char small[sizeof(path) + 8];
+    FILE *f;
+
+    (void)state;
+    snprintf(small, sizeof(small), "%s.small", path);
+    f = fopen(small, "wb");
+    assert_non_null(f);
+    for (int i = 0; i < 100000; i++)
+        fputc(i * 7 % 251, f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(assay_file_map(&m, small, BYTES, &err), 0);
+    assert_int_equal(truncate(small, 10), 0);
+    assert_int_equal(m.size, 100000);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < 100000; i++)
+            if (m.data[i] != i * 7 % 251)
+                fail_msg("byte %d", i);
+        assay_file_drop(&m, m.size);
+    }
+    assay_file_unmap(&m);
+    assert_null(m.data);
+    unlink(small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +173,7 @@ int main(void)
         cmocka_unit_test(hash_is_that_of_the_whole),
         cmocka_unit_test(what_is_no_file_is_told),
         cmocka_unit_test(an_empty_file_is_not_mapped),
+        cmocka_unit_test(a_small_file_may_be_cut_meanwhile),
     };
 
     return cmocka_run_group_tests(tests, make_file, remove_file);

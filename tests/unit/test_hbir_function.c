@@ -346,6 +346,39 @@ static void halves(void **state)
     assay_slice_free(s);
 }
 
+#define SPLAT(type) \
+    "func.func @f(%a: " type ") -> " type " {\n" \
+    "%k = \"hbir.constant\"() <{values = dense<-300> : " type \
+    "}> : () -> " type \
+    "\n%r = \"b30.binary_eltwise\"(%a, %k) {mode = \"max\"} : (" type \
+    ", " type ") -> " type "\nreturn %r : " type "\n}\n"
+
+static void splats_reach_the_last_element(void **state)
+{
+    const float want[2] = {1.5F, 1.5F};
+    struct assay_slice *s = read_good(SPLAT("tensor<3x7xsi16>"), NULL);
+    const struct assay_tensor *k = &s->tensors[s->layers[0].inputs[1]];
+
+    (void)state;
+    for (size_t i = 0; i < 21; i++)
+        assert_int_equal(((const int16_t *)k->data)[i], -300);
+    assay_slice_free(s);
+    s = read_good(GATHER("dense<1.5> : tensor<2xf16>"), NULL);
+    k = &s->tensors[s->layers[0].inputs[1]];
+    assert_memory_equal(k->data, want, sizeof(want));
+    assay_slice_free(s);
+    /* 256 MiB of them are the limit */
+    refused(SPLAT("tensor<134217729xsi16>"), "constant '%k' is too large");
+}
+
+static void what_is_no_text_is_told(void **state)
+{
+    (void)state;
+    refused("ML\xefR\6MLIR19.1.0", "m.mlir: MLIR bytecode, expected text");
+    refused("\xef\xbb\xbfmodule {}", "begins with a byte order mark");
+    refused("\xff\xfem", "begins with a byte order mark");
+}
+
 /* In constants.npz beside the model. */
 static void beside_the_model(void **state)
 {
@@ -387,6 +420,15 @@ static void beside_the_model(void **state)
                          0);
     assert_non_null(strstr(err.text, "constant 'assay.0': expected 2 of int8, "
                                      "found 2 of float32 in constants.npz"));
+    assert_int_equal(truncate(path, 20), 0);
+    assert_int_not_equal(assay_mlir_reader.open(&s, (const uint8_t *)plain,
+                                                strlen(plain), model, NULL,
+                                                &err),
+                         0);
+    assert_non_null(strstr(err.text,
+                           "constant 'assay.0' is not in the text, "
+                           "and the file beside it cannot be read: "));
+    assert_non_null(strstr(err.text, "constants.npz: not a readable zip"));
     unlink(path);
     rmdir(folder);
 }
@@ -403,6 +445,8 @@ int main(void)
         cmocka_unit_test(shapeless_result),
         cmocka_unit_test(folded),
         cmocka_unit_test(halves),
+        cmocka_unit_test(splats_reach_the_last_element),
+        cmocka_unit_test(what_is_no_text_is_told),
         cmocka_unit_test(beside_the_model),
     };
 

@@ -236,6 +236,13 @@ static void resources_come_behind(void **state)
     assert_string_equal(a->text, "a b");
     assert_null(a->data);
     assay_arena_free(t.arena);
+    /* as MLIR prints one without bytes */
+    t = assay_mlir_take_text("\"x\"() {a = dense_resource<w> : "
+                             "tensor<0xi8>} : () -> ()\n{-# "
+                             "dialect_resources: { builtin: { w: "
+                             "\"0x00000000\" } } #-}");
+    assert_non_null(assay_mlir_op_attr(assay_mlir_nth(&t, 0), "a")->data);
+    assay_arena_free(t.arena);
 }
 
 static void section_refused(const char *section, const char *sentence)
@@ -260,6 +267,9 @@ static void bad_sections_are_refused(void **state)
     section_refused("dialect_resources: { builtin: { a: \"0x03000000\" } }",
                     "1:40: expected an alignment that is a power of two, found "
                     "3");
+    section_refused("dialect_resources: { builtin: { a: \"0x0000000001\" } }",
+                    "1:40: expected an alignment that is a power of two, found "
+                    "0");
     section_refused("dialect_resources: { builtin: { a: \"0x010000001\" } }",
                     "1:40: expected pairs of hex digits in a resource");
     section_refused("dialect_resources: { builtin: { a: 3 } }",

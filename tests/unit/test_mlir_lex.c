@@ -55,6 +55,7 @@ static void texts_become_tokens(void **state)
     tokens_are("\"a\\\"b\\41\\n\"\"\"", "\"a\\\"b\\41\\n\" \"\"");
     tokens_are("a// b \" c\nd // e", "a d");
     tokens_are(" \t\r\n", "");
+    tokens_are("a// b\rc // d\r\ne //\r//", "a c e");
 }
 
 static void places_are_told(void **state)
