@@ -191,8 +191,8 @@ static void drop_scoped(struct assay_search *s)
     bool whole = false;
 
     for (size_t i = 0; i < s->n; i++)
-        whole = whole || (s->v[i].proved &&
-                          s->v[i].scope.kind == ASSAY_SCOPE_ALL);
+        whole =
+            whole || (s->v[i].proved && s->v[i].scope.kind == ASSAY_SCOPE_ALL);
     for (size_t i = 0; i < s->n; i++) {
         if (whole && s->v[i].proved && s->v[i].scope.kind != ASSAY_SCOPE_ALL) {
             s->n_proved--;

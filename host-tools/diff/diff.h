@@ -271,8 +271,8 @@ struct assay_row {
     enum assay_row_reason reason;
     const char *detail; /* one sentence or "" */
     bool culprit, arith_overridden, compared;
-    enum assay_verdict verdict;   /* of a culprit */
-    const char *cause;            /* its id where one is proved, "P5"; or "" */
+    enum assay_verdict verdict; /* of a culprit */
+    const char *cause; /* its id where one is proved, "P5"; "" or NULL */
     struct assay_diff cumulative; /* count 0: not run so */
     struct assay_diff isolated;   /* on the reference's inputs */
     struct assay_row_column columns[ASSAY_COL_COUNT];

@@ -395,7 +395,9 @@ static void put_culprits(struct assay_report *r,
         set(r, o, "column", text(assay_column_name(c->column)));
         set(r, o, "verdict", text(assay_verdict_name(c->verdict)));
         set(r, o, "hypothesis",
-            c->hypothesis[0] != '\0' ? text(c->hypothesis) : json_null());
+            c->hypothesis != NULL && c->hypothesis[0] != '\0'
+                ? text(c->hypothesis)
+                : json_null());
         append(r, a, o);
     }
     set(r, r->root, "culprits", a);

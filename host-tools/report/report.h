@@ -53,7 +53,7 @@ struct assay_report_culprit {
     const char *name;
     enum assay_column column;
     enum assay_verdict verdict;
-    const char *hypothesis; /* "P5=bottom:128", a layout; "" none is proved */
+    const char *hypothesis; /* "P5=bottom:128", a layout; "", NULL: none */
 };
 
 /* What fit-arith found for a form; rule "": nothing in its space. */

@@ -296,7 +296,9 @@ static void put_row(struct assay_report *r, const struct assay_row *row)
                  [F_COS] = cosine,
                  [F_SQNR] = sqnr,
                  [F_ISOLATED] = iso,
-                 [F_CAUSE] = row->cause[0] != '\0' ? row->cause : "-",
+                 [F_CAUSE] = row->cause != NULL && row->cause[0] != '\0'
+                                 ? row->cause
+                                 : "-",
                  [F_STATUS] = status_text(row->status),
              },
              row->status == ASSAY_ROW_DIVERGED);

@@ -42,7 +42,7 @@ expect_rc 1 "--arith with a slice"
 # ---- mutate ------------------------------------------------------------------
 run "$assay" mutate "$digits" --layer conv2 --list
 expect_rc 0 "mutate --list"
-expect_out '^P5=all:N +padding' "an edit that a number is solved for"
+expect_out '^P5=all:N +all padding' "an edit that a number is solved for"
 expect_out '^R1 +rounds twice' "an edit without variants"
 expect_out '^W1=[a-z_]+ +weights' "an edit with variants"
 expect_out '^requant=q31_double ' "an arithmetic"

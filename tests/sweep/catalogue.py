@@ -27,3 +27,11 @@ VARIANTS = {e[0]: e[2] for e in entries()}
 
 def variants(id_):
     return VARIANTS.get(id_, [])
+
+
+def edits():
+    """id -> what is edited, in words; of edits.txt."""
+    with open(os.path.join(HERE, "edits.txt"), encoding="utf-8") as f:
+        lines = [l.rstrip("\n").split("\t") for l in f
+                 if l.strip() and not l.startswith("#")]
+    return {l[0]: l[1] for l in lines}

@@ -47,18 +47,24 @@ def specs(root, quick):
             s.layers = s.quick
         return own
     x5 = shared + "/cases-x5/"
+    shared += "/models"
     return own + [
-        onnx("digits_qop_u8", shared + "/models", "digits_inputs.npz",
-             "input", None),
-        onnx("digits_qdq_u8s8", shared + "/models", "digits_inputs.npz",
-             "input", None),
-        onnx("digits_qdq_s16", shared + "/models", "digits_inputs.npz",
-             "input", None),
-        onnx("ppocr_cls_qop_u8", shared + "/models", "ppocr_cls_inputs.npz",
-             "x", None),
-        onnx("ppocr_cls_qdq_s8", shared + "/models", "ppocr_cls_inputs.npz",
-             "x", None),
-    ] + [case("x5/" + n, x5 + n, l) for n, l in (
-        ("ops_conv", None), ("ops_elt", None), ("ops_i16c", None),
-        ("ops_lut", None), ("ops_pool", None), ("pad16", None),
-        ("ppocr_cls", None), ("stress", None), ("ops_batch2", None))]
+        onnx("digits_qop_u8", shared, "digits_inputs.npz", "input",
+             ["conv2_quant", "dw3_quant", "add5_quant", "avgpool_quant",
+              "concat_quant", "fc_quant"]),
+        onnx("digits_qdq_s16", shared, "digits_inputs.npz", "input",
+             ["input_QuantizeLinear", "conv2", "pw6"]),
+        onnx("ppocr_cls_qop_u8", shared, "ppocr_cls_inputs.npz", "x",
+             ["p2o.Conv.13_quant", "p2o.MatMul.0/MatMulAddFusion_quant",
+              "p2o.Add.8_quant"]),
+    ] + [case("x5/" + n, x5 + n, layers, samples=1) for n, layers in (
+        ("pad16", ["same_s2", "k2_bottom", "same_k5_s2"]),
+        ("ops_conv", ["dw_mult2", "group4", "up3"]),
+        ("ops_elt", ["sigmoid5", "add", "mul", "gather", "d2s", "concat"]),
+        ("ops_lut", ["sigmoid3", "elu15"]),
+        ("ops_pool", ["mp3s2", "ap3s2", "resize37", "argmax"]),
+        ("ops_i16c", ["sigmoid7", "tanh10", "ap", "resize26", "add48", "mp",
+                      "group_s2"]),
+        ("stress", ["over_i16_int8", "over_bias_int16", "over_i16_int32",
+                    "dw_i8_int8", "argmax", "matmul_int8_2", "conv_sumin1",
+                    "resize_center_twice0", "deconv_g3_int8"]))]
