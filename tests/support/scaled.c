@@ -25,7 +25,7 @@ int32_t scaled_random(int32_t lo, int32_t hi)
     seed ^= seed << 13;
     seed ^= seed >> 7;
     seed ^= seed << 17;
-    return lo + (int32_t)(seed % (uint64_t)((int64_t)hi - lo + 1));
+    return (int32_t)(lo + (int64_t)(seed % (uint64_t)((int64_t)hi - lo + 1)));
 }
 
 void scaled_fill(enum assay_dtype dtype, void *to, size_t n)
