@@ -172,6 +172,7 @@ FORCE:
 .PHONY: all cross clean FORCE
 
 include tests/check.mk
+include tests/sweep.mk
 include tests/perf/bench.mk
 
 # ---- what is handed out ---------------------------------------------------
@@ -225,7 +226,7 @@ matrix:
 	$(PYTHON) .ci/check-registry.py --write
 
 help:
-	@sed -n 's/^#? //p' Makefile tests/check.mk
+	@sed -n 's/^#? //p' Makefile tests/check.mk tests/sweep.mk
 .PHONY: dist install compile_commands.json format matrix help
 
 -include $(shell find $(MACHINES:%=$(BUILD)/%) -name '*.d' -type f 2>/dev/null)
