@@ -55,14 +55,50 @@ static enum assay_round wanted(const struct assay_edit *e)
     return e->variant == 0 ? ASSAY_ROUND_FLOOR : ASSAY_ROUND_TRUNC;
 }
 
+/* Does nothing below 0 come through the steps behind `at`, which only cut? */
+static bool cut_at_0(const struct assay_program *p, int at)
+{
+    bool cut = false;
+
+    for (uint32_t i = (uint32_t)at + 1; i < p->n_steps; i++) {
+        const struct assay_step *s = &p->steps[i];
+
+        if (s->kind != ASSAY_STEP_SAT && s->kind != ASSAY_STEP_CLAMP)
+            return false;
+        for (uint32_t c = 0; s->kind == ASSAY_STEP_CLAMP && c < s->n; c++)
+            if (s->a[c] < 0)
+                return false;
+        cut = cut || s->kind == ASSAY_STEP_CLAMP;
+    }
+    return cut;
+}
+
+/* The plainest rounding that is the same for v >= 0. */
+static enum assay_round of_positive(enum assay_round round)
+{
+    switch (round) {
+    case ASSAY_ROUND_TRUNC: return ASSAY_ROUND_FLOOR;
+    case ASSAY_ROUND_HALF_AWAY: return ASSAY_ROUND_HALF_UP;
+    case ASSAY_ROUND_HALF_ZERO: return ASSAY_ROUND_HALF_DOWN;
+    default: return round;
+    }
+}
+
 static int other_round(struct assay_slice *s, uint32_t layer,
                        struct assay_program *p, const struct assay_edit *e,
                        struct assay_err *err)
 {
+    int at = last_round(p);
+
     (void)s;
     (void)layer;
     (void)err;
-    return set_round(&p->steps[last_round(p)], wanted(e));
+    if (!cut_at_0(p, at))
+        return set_round(&p->steps[at], wanted(e));
+    return of_positive((enum assay_round)p->steps[at].round) ==
+                   of_positive(wanted(e))
+               ? ASSAY_EDIT_SAME
+               : set_round(&p->steps[at], of_positive(wanted(e)));
 }
 
 /* Variants rne half_away trunc floor05 trunc05 of a float conversion. */

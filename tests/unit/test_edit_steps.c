@@ -120,6 +120,32 @@ static void test_fixed(void **state)
     assay_slice_free(s);
 }
 
+/* Behind a ReLU, roundings that differ below 0 alone are one. */
+static void test_relu(void **state)
+{
+    static const int64_t low = 0, high = 32767;
+    int32_t x[N];
+    int16_t got[2][N];
+    const void *values[1] = {x};
+    struct assay_slice *s = open_fixed(pre);
+
+    (void)state;
+    slices_step(&s->layers[0].out_program, ASSAY_STEP_CLAMP, 1, &low, &high);
+    for (int i = 0; i < N; i++)
+        x[i] = scaled_random(-60000, 60000);
+    assert_int_equal(scaled_try(s, "R13=trunc", values, 1, got[0]),
+                     ASSAY_EDIT_SAME);
+    assert_int_equal(scaled_try(s, "R18=half_away", values, 1, got[0]), 0);
+    assert_int_equal(scaled_try(s, "R18=half_up", values, 1, got[1]), 0);
+    for (int i = 0; i < N; i++) {
+        int64_t v = fixed(x[i], i % 4, 'f', 16, 'a', false);
+
+        assert_int_equal(got[0][i], v < 0 ? 0 : v);
+        assert_int_equal(got[1][i], got[0][i]);
+    }
+    assay_slice_free(s);
+}
+
 static void test_counts(void **state)
 {
     static const int64_t counts[2] = {4, 36};
@@ -292,9 +318,9 @@ static void test_concat(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixed),    cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_quantize), cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_concat),
+        cmocka_unit_test(test_fixed), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_relu),  cmocka_unit_test(test_quantize),
+        cmocka_unit_test(test_pairs), cmocka_unit_test(test_concat),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
