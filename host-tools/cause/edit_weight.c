@@ -29,8 +29,12 @@ static void pick(const struct assay_order *o, const uint8_t *from, size_t width,
             for (int64_t c = 0; c < d[2]; c++) {
                 int64_t at = o->offset + a * t[0] + b * t[1] + c * t[2];
 
-                for (int64_t i = 0; i < d[3]; i++, at += t[3], to += width)
-                    memcpy(to, from + (size_t)at * width, width);
+                if (width == 1) /* the most: millions of them */
+                    for (int64_t i = 0; i < d[3]; i++, at += t[3])
+                        *to++ = from[at];
+                else
+                    for (int64_t i = 0; i < d[3]; i++, at += t[3], to += width)
+                        memcpy(to, from + (size_t)at * width, width);
             }
 }
 
