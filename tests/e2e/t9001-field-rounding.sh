@@ -21,7 +21,9 @@ report "field 1: R1 in layers with C%4 = 0, none elsewhere" '
 assert set(C) == {"conv1", "conv2", "pw4", "pw6"}, C
 assert all("R1" in H[n] and "R3" not in H[n] for n in C), H
 assert all(L[n]["shape"][-1] % 4 == 0 for n in C)
-assert all(L[n]["columns"]["got"]["max_lsb"] == 1 for n in C)
+c = {n: L[n]["columns"]["got"] for n in C}
+assert c["conv1"]["max_lsb"] == 1
+assert all(0 < c[n]["isolated"]["mismatch"] < 200 for n in C), c
 assert L["fc"]["shape"][-1] % 4 == 2 and "fc" not in H'
 
 made got "$model" "$digits/inputs" conv2=R1
@@ -45,7 +47,7 @@ pin got "${many[@]}"
 expect_rc 1 "field 3: few elements are enough"
 expect_flat 'where [0-9]{1,3} of 51200, all ±1, both signs' \
     "field 3: as many as the user's own script said, by one"
-expect_flat 'cause R1: rounds twice .* 51200/51200 all proved' "field 3: and why"
+expect_flat 'cause R1: rounds twice .* ([0-9]+)/\1 all proved' "field 3: and why"
 report "field 3: the rate, and that the reference rounds once" '
 n = L["conv1"]["columns"]["got"]["mismatch"]
 assert 0 < n / 51200 < 0.005, n
@@ -79,14 +81,14 @@ assert {"sigmoid", "k2_bottom"} <= set(late), late
 assert max(c[n]["max_lsb"] for n in late) > 1
 assert all(c[n]["isolated"]["mismatch"] == 0 for n in late)'
 
-made got "$model" "${many[3]}" conv2=R1 conv5=R13=floor add5=O4=tflite_l20
+made got "$model" "${many[3]}" conv2=R1 conv5=R13=floor avgpool=R13=floor
 pin got "${many[@]}"
 report "field 6: each layer has the cause that fits it best" '
-assert C == ["conv2", "conv5", "add5"], C
+assert C == ["conv2", "conv5", "avgpool"], C
 assert "R1" in H["conv2"] and "R13=floor" not in H["conv2"]
 assert "R13=floor" in H["conv5"] and "R1" not in H["conv5"]
-assert "O4=tflite_l20" in H["add5"]'
-expect_flat 'cause R1: .* cause R13=floor: .* cause [RO][0-9]' \
+assert "R13=floor" in H["avgpool"] and "R1" not in H["avgpool"]'
+expect_flat 'cause R1: .* cause R13=floor: .* cause R13=floor: ' \
     "field 6: in the report as well"
 
 # Scales of 4 and biases near 2^30: 33 bits before the last shift.
@@ -170,16 +172,18 @@ pin odd "$digits"
 expect_rc 1 "field 12: any two boards can be compared: they differ"
 expect_flat 'cause R1: rounds twice' "field 12: in the rounding"
 
-made got "$model" "${many[3]}" conv5=R1
-pin got "${many[@]}"
-expect_flat 'cause R1: rounds twice ([0-9]+)/\1 differing, 25600/25600 all proved' \
+made got "$model" "$digits/inputs" conv5=R1
+pin got "$digits"
+expect_flat 'cause R1: rounds twice 2/2 differing, 2048/2048 all proved' \
     "field 14: hits of the cause, of both kinds"
+expect_flat '\(Q5=16 explains 2/2 but breaks 109 others: not it\)' \
+    "field 14: and of what explains those that differ alone"
 report "field 14: hits and totals of every hypothesis that came near" '
 h = [h for h in r["hypotheses"] if h["name"] == "conv5"]
 assert len(h) > 1
 for x in h:
     assert 0 <= x["differing_matched"] <= x["differing"]
-    assert 0 <= x["all_matched"] <= x["all"] == 25600
+    assert 0 <= x["all_matched"] <= x["all"] == 2048
     assert x["proved"] == (x["all_matched"] == x["all"])
 assert any(not x["proved"] for x in h)'
 
