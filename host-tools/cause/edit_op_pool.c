@@ -75,17 +75,15 @@ static int round_last(struct assay_program *p, enum assay_round round)
     return ASSAY_EDIT_NOT_HERE;
 }
 
-/* The quotient of centred or of stored elements; it is the same number up to
- * rounding, behind which the zero point is put right. */
-static int centre(struct assay_slice *s, struct assay_layer *l, bool centred,
+/* The quotient of centred elements; the zero point comes behind it. */
+static int centre(struct assay_slice *s, struct assay_layer *l,
                   struct assay_err *err)
 {
-    int64_t zero = zero_of(&s->tensors[l->inputs[0]]);
     int rc = assay_edit_insert(s, &l->out_program, 0, ASSAY_STEP_ADD_ZP,
-                               centred ? zero : -zero, 0, err);
+                               zero_of(&s->tensors[l->inputs[0]]), 0, err);
 
     if (!rc)
-        l->p.pool.sum = centred ? ASSAY_SUM_INT : ASSAY_SUM_RAW;
+        l->p.pool.sum = ASSAY_SUM_INT;
     return rc;
 }
 
@@ -102,7 +100,7 @@ static int divide(struct assay_slice *s, struct assay_layer *l,
     if (p->div_round == WAYS[variant].round && !recentre)
         return ASSAY_EDIT_SAME;
     if (recentre)
-        rc = centre(s, l, true, err);
+        rc = centre(s, l, err);
     if (!rc)
         p->div_round = (uint8_t)WAYS[variant].round;
     return rc;

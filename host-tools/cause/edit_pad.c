@@ -268,7 +268,7 @@ static bool is_edited(const struct borders *b, unsigned before, int64_t i,
     unsigned side = i < 0 ? before : before + 2;
     int64_t depth = i < 0 ? -i : i - n + 1;
 
-    return depth > b->pad[side] - b->edited[side] && depth <= b->pad[side];
+    return depth > b->pad[side] - b->edited[side];
 }
 
 /* Behind all padding there is nothing that could be edited. */

@@ -81,7 +81,7 @@ static const struct shape {
 } SHAPES[] = {
     {ASSAY_S8, 1, 3, 5, 33}, {ASSAY_U8, 2, 1, 7, 4},  {ASSAY_S16, 2, 4, 3, 17},
     {ASSAY_S32, 1, 6, 2, 8}, {ASSAY_F32, 3, 2, 2, 3}, {ASSAY_S64, 1, 3, 3, 2},
-    {ASSAY_S8, 2, 5, 16, 4},
+    {ASSAY_S8, 2, 5, 16, 4}, {ASSAY_S8, 1, 2, 5, 3},
 };
 #define N_SHAPES (sizeof(SHAPES) / sizeof(SHAPES[0]))
 
