@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every edit on every layer of real models: what it says it changed is accepted by the plan, alone and in the
- * whole model, and what it says it did not change is unchanged.
+ * Every edit on every layer of real models: what it says it changed is
+ * accepted by the plan, alone and in the whole model, and what it says it did
+ * not change is unchanged.
  *
  * links: tests/support/edits.c tests/support/slices.c lib/core/
  * links: host-tools/cause/catalogue.c host-tools/cause/edit_*.c
