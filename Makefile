@@ -35,7 +35,7 @@ SRC_proto := $(wildcard proto/*.c)
 SRC_agent := $(filter-out agent/main.c,$(wildcard agent/*.c))
 SRC_host := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c \
 	host-tools/model/*.c host-tools/vendor/*.c host-tools/diff/*.c \
-	host-tools/fit/*.c host-tools/cause/*.c host-tools/report/*.c))
+	host-tools/fit/*.c host-tools/lint/*.c host-tools/cause/*.c host-tools/report/*.c))
 SRC_kcheck := $(wildcard tests/kernels/*.c)
 SRC_vcheck := $(wildcard tests/vectors/*.c)
 # Scalar kernels are compiled without auto-vectorisation, so that the

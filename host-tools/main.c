@@ -17,6 +17,7 @@ static const struct {
     {ASSAY_CMD_PINPOINT, assay_cmd_pinpoint},
     {ASSAY_CMD_EXPLAIN, assay_cmd_explain},
     {ASSAY_CMD_IMPACT, assay_cmd_impact},
+    {ASSAY_CMD_LINT, assay_cmd_lint},
     {ASSAY_CMD_MUTATE, assay_cmd_mutate},
     {ASSAY_CMD_REPLAY, assay_cmd_replay},
 };

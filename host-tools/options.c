@@ -53,14 +53,16 @@ static const struct {
      "print the hand calculation of one element"},
     {ASSAY_CMD_IMPACT, "impact", "CASE | -m MODEL -i INPUT -r REFERENCE",
      "say what each culprit of a column does to the model's outputs"},
+    {ASSAY_CMD_LINT, "lint", "CASE | MODEL",
+     "say what is wrong with a model before anything runs"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "lint",      "image",   "triage",  "keygen", "pair",
-    "deploy",  "self-test", "nightly", "history", "report", "vectors",
+    "compare",   "image",   "triage",  "keygen", "pair",    "deploy",
+    "self-test", "nightly", "history", "report", "vectors",
 };
 
 static const struct {
@@ -383,6 +385,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
         (o->model != NULL || o->inputs.n > 0 || o->reference != NULL))
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_CASE_AND_FILES,
                                   "case", o->operand, NULL);
+    if (o->command == ASSAY_CMD_LINT && o->list)
+        return 0; /* the table of checks needs no model */
     if (o->command != ASSAY_CMD_INFO && o->operand == NULL && o->model == NULL)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_CASE,
                                   "command", assay_command_name(o->command),

@@ -28,6 +28,7 @@ enum assay_command {
     ASSAY_CMD_REPLAY = 64,
     ASSAY_CMD_PINPOINT = 256,
     ASSAY_CMD_EXPLAIN = 512,
+    ASSAY_CMD_LINT = 1024,
     ASSAY_CMD_IMPACT = 2048,
 };
 
@@ -65,10 +66,11 @@ struct assay_options {
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
-    const char *at;         /* explain: index of the element */
-    const char *got;        /* pinpoint: tensors to be explained */
-    const char *hypothesis; /* pinpoint: the only entry to try */
-    const char *target;     /* --target or ASSAY_TARGET; NULL */
+    const char *at;            /* explain: index of the element */
+    const char *got;           /* pinpoint: tensors to be explained */
+    const char *hypothesis;    /* pinpoint: the only entry to try */
+    const char *expect_dtypes; /* lint: model_check_result.txt, or NULL */
+    const char *target;        /* --target or ASSAY_TARGET; NULL */
     bool local;
     struct assay_strings layers, skip_layers, op_types;
     const char *start_layer, *end_layer, *layer;

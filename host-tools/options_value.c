@@ -294,6 +294,8 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_GOT: return set_string(&o->got, name, value, err);
     case ASSAY_OPT_HYPOTHESIS:
         return set_string(&o->hypothesis, name, value, err);
+    case ASSAY_OPT_EXPECT_DTYPES:
+        return set_string(&o->expect_dtypes, name, value, err);
     case ASSAY_OPT_BPU: return set_string(&o->bpu, name, value, err);
     case ASSAY_OPT_HYBRID: return set_string(&o->hybrid, name, value, err);
     case ASSAY_OPT_LAYERS: return add_string(&o->layers, name, value, err);
