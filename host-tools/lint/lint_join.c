@@ -44,6 +44,10 @@ static void join(struct assay_linter *c, const struct assay_layer *l)
 
     if (!plain(c, l->output))
         return;
+    /* x + constant is cut on purpose: hard swish's clip. */
+    for (uint32_t i = 0; i < l->n_inputs && !concat; i++)
+        if (assay_lint_in(c, l, i)->role == ASSAY_ROLE_CONSTANT)
+            return;
     for (uint32_t i = 0; i < l->n_inputs; i++) {
         double part;
 

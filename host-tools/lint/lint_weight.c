@@ -80,8 +80,10 @@ static void minimum(struct assay_linter *c, const struct assay_layer *l,
         return;
     snprintf(expected, sizeof(expected), "%" PRId64 " or more", lo + 1);
     snprintf(found, sizeof(found), "%" PRId64 " in %zu of %zu", lo, hits, n);
-    assay_lint_add(c, ASSAY_LINT_WEIGHT_MIN, ASSAY_WARNING, l->name, expected,
-                   found,
+    /* A model that carries its multipliers promises the whole of int8. */
+    assay_lint_add(c, ASSAY_LINT_WEIGHT_MIN,
+                   l->form != NULL ? ASSAY_HINT : ASSAY_WARNING, l->name,
+                   expected, found,
                    "the symmetric weights '%s' of layer '%s' hold %s: kernels "
                    "that pair products in 16 bits expect %s",
                    w->name, l->name, found, expected);
