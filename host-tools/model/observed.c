@@ -561,20 +561,14 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
                         struct assay_err *err)
 {
     struct assay_sample s = {0};
-    struct loader l = {.s = &s,
-                       .c = c,
-                       .sample = sample,
-                       .slice = slice,
-                       .map = map,
-                       .note = note,
-                       .err = err};
+    struct loader l = {&s, c, sample, slice, map, {0}, note, NULL, err};
     const char *path = c->columns[side].paths[sample];
-    int rc = c->record ? assay_record_sample(out, c, sample, slice,
-                                             ASSAY_RECORD_GOT, err)
-                       : assay_sample_new(&s, slice, err);
+    int rc;
 
     if (c->record)
-        return rc;
+        return assay_record_sample(out, c, sample, slice, ASSAY_RECORD_GOT,
+                                   err);
+    rc = assay_sample_new(&s, slice, err);
     if (rc)
         return rc;
     l.disputed =
