@@ -121,20 +121,22 @@ int assay_candidate_run(const struct assay_search_ctx *x,
 
 /* ---- a few elements first -------------------------------------------------- */
 
+/* One that is right is enough where all are soon there; sums of 16 bits are
+ * not, and are nothing unless at least half of them are right. */
 static bool hope_of_sums(const struct assay_search_ctx *x,
                          const struct assay_candidate *c)
 {
     const uint8_t *got = x->s->samples[x->worst].got;
+    size_t matched = 0, least = c->has_partial ? x->n_first_differing / 2 : 1;
 
-    for (size_t i = 0; i < x->n_first_differing; i++) {
+    for (size_t i = 0; i < x->n_first_differing && matched < least; i++) {
         size_t e = x->first[i];
         uint8_t v[8];
 
         assay_sums_run(x, c, x->worst, e, 1, v);
-        if (memcmp(v, got + e * x->width, x->width) == 0)
-            return true;
+        matched += memcmp(v, got + e * x->width, x->width) == 0;
     }
-    return false;
+    return matched >= least;
 }
 
 /* One output channel of the layer, and how many elements an output then has;
@@ -230,6 +232,7 @@ static int try_channel(const struct assay_search_ctx *x,
 {
     const uint8_t *got = x->s->samples[x->worst].got;
     size_t k = channel_of(x), rows = x->n / x->channels;
+    size_t differing = 0, matched = 0;
     uint8_t *out = assay_alloc(rows * x->width);
     struct assay_slice *s = NULL;
     int rc = out ? cut(&s, c, k, err)
@@ -238,13 +241,17 @@ static int try_channel(const struct assay_search_ctx *x,
     if (!rc)
         rc = assay_once(s, x->cpu_flags, x->s->samples[x->worst].inputs,
                         assay_suspect_inputs(x->s), out, rows * x->width, err);
-    *hope = false;
-    for (size_t i = 0; i < rows && !rc && !*hope; i++) {
+    for (size_t i = 0; i < rows && !rc; i++) {
         size_t e = i * x->channels + k;
 
-        *hope = assay_judge_differs(x, x->worst, e) &&
-                memcmp(out + i * x->width, got + e * x->width, x->width) == 0;
+        if (!assay_judge_differs(x, x->worst, e))
+            continue;
+        differing++;
+        matched +=
+            memcmp(out + i * x->width, got + e * x->width, x->width) == 0;
     }
+    /* All for a cause, half for a part of one: the rest is chance. */
+    *hope = 2 * matched >= differing;
     assay_slice_free(s);
     assay_free(out);
     return rc;
