@@ -32,7 +32,7 @@ const struct assay_lint_check *assay_lint_check(unsigned i);
 /*
  * Findings sorted by severity (contradictions first), then in the order of the
  * model; `subject` is the layer, or the tensor where none computes it. The
- * slice has its programs. `out` is zeroed before; freed by
+ * slice has its programs and a plan accepts it. `out` is zeroed before; freed by
  * assay_findings_free(), also after a failure. ASSAY_EFORMAT: `dtypes` is no
  * table with names and dtypes; ASSAY_EMEMORY.
  */

@@ -39,6 +39,14 @@ static unsigned signed_bits(int64_t lo, int64_t hi)
     return n;
 }
 
+/* Sums of it stay in 64 bits. */
+static int64_t within(int64_t v)
+{
+    const int64_t most = INT64_C(1) << 61;
+
+    return v > most ? most : v < -most ? -most : v;
+}
+
 static void sum_channel(const struct assay_linter *c,
                         const struct assay_layer *l, uint32_t o,
                         struct sums *out)
@@ -67,7 +75,7 @@ static void sum_channel(const struct assay_linter *c,
 
         if (b->data != NULL && assay_tensor_count(b, &n, &bytes, NULL) == 0 &&
             bytes <= b->size && assay_dtype_is_int(b->dtype) && o < n)
-            out->bias = assay_lint_load(b, o);
+            out->bias = within(assay_lint_load(b, o));
     }
 }
 
@@ -113,7 +121,7 @@ static void walk_channel(struct walk *k, const struct assay_linter *c,
         before = signed_bits(was.lo, was.hi);
         if ((step->kind == ASSAY_STEP_SAT || step->kind == ASSAY_STEP_WRAP) &&
             i + 1 < l->out_program.n_steps && before > step->bits) {
-            hit(&k->mid, o, was.hi > -was.lo ? was.hi : was.lo, before);
+            hit(&k->mid, o, was.hi > -(was.lo + 1) ? was.hi : was.lo, before);
             k->mid_limit = step->bits;
         }
         if (v.kind == ASSAY_VALUE_INT && before <= 32 &&
@@ -121,7 +129,7 @@ static void walk_channel(struct walk *k, const struct assay_linter *c,
             (step->kind == ASSAY_STEP_SHL ||
              (step->kind == ASSAY_STEP_SHR &&
               step->a[step->n > 1 ? o : 0] < 0)))
-            hit(&k->left, o, v.hi > -v.lo ? v.hi : v.lo,
+            hit(&k->left, o, v.hi > -(v.lo + 1) ? v.hi : v.lo,
                 signed_bits(v.lo, v.hi));
     }
     if (v.kind == ASSAY_VALUE_INT && v.lo == v.hi && sum->any &&
@@ -248,15 +256,20 @@ static void layer_sums(struct assay_linter *c, const struct assay_layer *l)
     say_sums(c, l, &acc, &k, n);
 }
 
+/* Integers of at most 16 bits: sums of products stay in 64. */
+static bool is_narrow(enum assay_dtype d)
+{
+    return assay_dtype_is_int(d) && assay_dtype_bytes(d) <= 2;
+}
+
 void assay_lint_sums(struct assay_linter *c)
 {
     for (uint32_t i = 0; i < c->s->n_layers; i++) {
         const struct assay_layer *l = &c->s->layers[i];
 
         if (assay_lint_has_weights(c, l) &&
-            assay_dtype_is_int(assay_lint_in(c, l, 0)->dtype) &&
-            assay_lint_in(c, l, 0)->dtype != ASSAY_S64 &&
-            assay_lint_in(c, l, 0)->dtype != ASSAY_S32)
+            is_narrow(assay_lint_in(c, l, 0)->dtype) &&
+            is_narrow(assay_lint_in(c, l, 1)->dtype))
             layer_sums(c, l);
     }
 }
