@@ -82,6 +82,31 @@ static bool narrow(const struct assay_search_ctx *x, uint32_t variant,
     return any && *lo <= *hi;
 }
 
+/* Where the program does not rise with the accumulator (it wraps): the first
+ * number in lo..hi that gives all, one by one. */
+static bool scan(const struct assay_search_ctx *x, uint32_t variant,
+                 int64_t zero, int64_t *lo, int64_t hi)
+{
+    int64_t taps[ASSAY_FIRST_ELEMENTS];
+
+    for (size_t i = 0; i < x->n_first_differing; i++) {
+        taps[i] = assay_pad_taps(x->s->one, 0, variant, x->first[i]);
+        if (taps[i] == 0)
+            return false;
+    }
+    for (; *lo <= hi; ++*lo) {
+        size_t i = 0;
+
+        while (i < x->n_first_differing &&
+               output_at(x, x->first[i], (*lo - zero) * taps[i]) ==
+                   got_at(x, x->first[i]))
+            i++;
+        if (i == x->n_first_differing)
+            return true;
+    }
+    return false;
+}
+
 /* ---- layers that are no sums ------------------------------------------------- */
 
 /* How many of the differing elements the edit leaves too low, too high. */
@@ -147,8 +172,12 @@ int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
         !assay_dtype_is_int(x->output->dtype))
         return 0;
     assay_dtype_range(in->dtype, &lo, &hi);
-    if (!narrow(x, e->variant, zero, &lo, &hi))
+    if (!narrow(x, e->variant, zero, &lo, &hi)) {
+        assay_dtype_range(in->dtype, &lo, &hi);
+        *n = scan(x, e->variant, zero, &lo, hi);
+        values[0] = lo;
         return 0;
+    }
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
         if (plain[i] >= lo && plain[i] <= hi && *n < ASSAY_SOLUTIONS - 1)
             values[(*n)++] = plain[i];

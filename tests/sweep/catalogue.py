@@ -22,11 +22,8 @@ def entries():
     return out
 
 
-VARIANTS = {e[0]: e[2] for e in entries()}
-
-
-def variants(id_):
-    return VARIANTS.get(id_, [])
+# No edit of a slice: `assay mutate` cannot write them.
+NOT_SLICES = {e[0] for e in entries() if e[1] == "none"}
 
 
 def edits():

@@ -35,11 +35,13 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+import catalogue  # noqa: E402
 import models  # noqa: E402
 import npz  # noqa: E402
 from report import Failure, Result, report  # noqa: E402
 
 SEED = 20261202
+SWAPPED = "L5=output"  # concerns two layers
 SOLVED = 77  # the number of entries whose number is solved for
 DENSITIES = (0.02, 0.1, 0.5)
 
@@ -54,8 +56,12 @@ class Tool:
                            (args.qemu, agent)]
 
     def run(self, *args, ok=(0,)):
-        r = subprocess.run([self.assay, *args], capture_output=True, text=True,
-                           timeout=300, stdin=subprocess.DEVNULL, check=False)
+        # An agent leaves its lease in the temporary folder: each has its own.
+        with tempfile.TemporaryDirectory() as folder:
+            r = subprocess.run(
+                [self.assay, *args], capture_output=True, text=True,
+                timeout=300, stdin=subprocess.DEVNULL, check=False,
+                env=dict(os.environ, TMPDIR=folder, NO_COLOR="1"))
         if r.returncode not in ok:
             raise Failure("%s: exit %d: %s" % (" ".join(args), r.returncode,
                                                r.stderr.strip()[-300:]))
@@ -156,7 +162,7 @@ class Layer:
         m.tool.run("mutate", *m.read, "--layer", self.name, *sets, "-o", file,
                    "-q")
         part = []
-        if not edit.startswith("L5=output"):  # that concerns two layers
+        if edit != SWAPPED:
             new = [n for n in m.list_layers("-m", file)
                    if n not in m.layers or n == self.name]
             part = ["--start-layer", new[0], "--end-layer", new[-1]]
@@ -171,14 +177,16 @@ class Layer:
             self.known[edit] = got
         return got
 
-    def pinpoint(self, folder):
+    def pinpoint(self, folder, alone=True):
         """The report's culprit of this layer, and what is proved: texts of
         edits, or a layout's ids."""
         m = self.model
         file = tempfile.mktemp(dir=m.folder, suffix=".json")
+        part = ["--start-layer", self.name, "--end-layer", self.name]
+        if not alone:
+            part = []
         m.tool.run("pinpoint", *m.read, "-i", m.inputs, "-r",
-                   m.reference, "--got", folder, "--local", "-q",
-                   "--start-layer", self.name, "--end-layer", self.name,
+                   m.reference, "--got", folder, "--local", "-q", *part,
                    "--json", file, ok=(0, 1))
         with open(file, encoding="utf-8") as f:
             found = json.load(f)
@@ -213,7 +221,7 @@ def seed(layer, edit):
     if got == layer.base or says_nothing(layer, got):
         return r
     r.seeded = True
-    culprit, proved = layer.pinpoint(folder)
+    culprit, proved = layer.pinpoint(folder, edit != SWAPPED)
     is_layout = culprit and culprit["verdict"] == "layout"
     r.named = edit in proved or bool(is_layout and r.id in proved)
     for text in proved:
@@ -222,6 +230,11 @@ def seed(layer, edit):
         if text == edit or (is_layout and r.named) or \
                 is_same(layer, text, got):
             r.others |= {id_} - {r.id}
+            # Another number that gives the same is the same cause.
+            r.named |= ":" in edit and \
+                text.split(":")[0] == edit.split(":")[0]
+        elif id_ in catalogue.NOT_SLICES and r.named:
+            r.others.add(id_)  # cannot be run: it is the search's own word
         else:
             r.false.append(text)
     r.found = "%s, proved %s" % (culprit and culprit["hypothesis"],
