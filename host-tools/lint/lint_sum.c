@@ -95,6 +95,18 @@ struct walk {
     struct worst stuck;
 };
 
+/* A limit of the result itself is meant; one in the middle may not be. */
+static bool scales_behind(const struct assay_program *p, uint32_t at)
+{
+    for (uint32_t i = at + 1; i < p->n_steps; i++)
+        if (p->steps[i].kind == ASSAY_STEP_MUL ||
+            p->steps[i].kind == ASSAY_STEP_SHR ||
+            p->steps[i].kind == ASSAY_STEP_SRDHM ||
+            p->steps[i].kind == ASSAY_STEP_SDMULH)
+            return true;
+    return false;
+}
+
 static void walk_channel(struct walk *k, const struct assay_linter *c,
                          const struct assay_layer *l, uint32_t o,
                          const struct sums *sum)
@@ -102,6 +114,7 @@ static void walk_channel(struct walk *k, const struct assay_linter *c,
     struct assay_interval v =
         assay_interval_int(sum->lo + sum->bias, sum->hi + sum->bias);
     struct assay_interval second = {0};
+    bool cut = false;
     bool has_second = l->op == ASSAY_OP_CONV2D && l->p.conv2d.has_second;
 
     if (has_second)
@@ -120,7 +133,8 @@ static void walk_channel(struct walk *k, const struct assay_linter *c,
             continue;
         before = signed_bits(was.lo, was.hi);
         if ((step->kind == ASSAY_STEP_SAT || step->kind == ASSAY_STEP_WRAP) &&
-            i + 1 < l->out_program.n_steps && before > step->bits) {
+            !cut && before > step->bits && scales_behind(&l->out_program, i)) {
+            cut = true; /* the first one: the others see what it keeps */
             hit(&k->mid, o, was.hi > -(was.lo + 1) ? was.hi : was.lo, before);
             k->mid_limit = step->bits;
         }
