@@ -10,6 +10,7 @@
 #include "host-tools/messages.h"
 #include "host-tools/run_cause.h"
 #include "host-tools/run_failing.h"
+#include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
 static int allocate(struct assay_run *r, struct assay_err *err)
@@ -54,6 +55,7 @@ static void release(struct assay_run *r)
     assay_free(r->culprits);
     assay_run_fit_close(r);
     assay_run_causes_close(r);
+    assay_run_probe_close(r);
     assay_prepare_close(&r->p);
 }
 
@@ -170,6 +172,7 @@ static int finish(struct assay_run *r, int argc, char **argv)
     if (r->o->command == ASSAY_CMD_IMPACT)
         return assay_impact_report(r);
     assay_run_fit(r, &sum);
+    assay_run_probe_tell(r);
     if (r->error.code != 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_BOARD_LOST, "why",
                       r->error.text, "have", assay_num_u(sum.compared).text,

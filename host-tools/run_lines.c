@@ -568,6 +568,7 @@ void assay_run_tail_lines(struct assay_run *r,
 
     count_lines(r, sum, l);
     gap_lines(r, sum, l);
+    assay_run_probe_lines(r, sum, l);
     if (sum->n_culprits > 0)
         assay_run_culprit_lines(r, sum, l);
     else if (!sum->has_verdict || only_inherited(sum))

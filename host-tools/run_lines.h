@@ -67,6 +67,10 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
 const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer);
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out);
+/* run_probe.c: what the data never reached, of a run that matches. */
+void assay_run_probe_lines(const struct assay_run *r,
+                           const struct assay_run_summary *sum,
+                           struct assay_lines *l);
 /* The sentence of the whole run and the id of its message. */
 const char *assay_run_sentence(const struct assay_run *r,
                                const struct assay_run_summary *sum, char *out,

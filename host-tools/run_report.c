@@ -8,6 +8,7 @@
 
 #include "host-tools/report/report.h"
 #include "host-tools/run_failing.h"
+#include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
 struct output {
@@ -80,6 +81,7 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->cumulative = k->cumulative;
     row->isolated = k->isolated;
     row->time_us = k->time_us;
+    assay_run_probe_row(r, i, &row->probe);
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
         const struct assay_diff *d = &k->column[c];
 

@@ -8,6 +8,7 @@
 
 #include "host-tools/messages.h"
 #include "host-tools/run_cause.h"
+#include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
 int64_t assay_run_producer(const struct assay_run *r, uint32_t tensor)
@@ -360,6 +361,8 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
         if (rc < 0)
             rc = 0; /* told by r->error, r->stopped, r->interrupted */
         settle(r, j);
+        if (r->error.code == 0 && r->interrupted == 0)
+            assay_run_probe_take(r);
         if (r->saving != NULL)
             rc = assay_run_save_close(r, err);
     }

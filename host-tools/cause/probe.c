@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host-tools/cause/probe.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -108,11 +109,18 @@ static bool ties(const struct view *w, size_t k)
 
 /* ---- ends of a range ----------------------------------------------------------- */
 
-static bool bounds(const struct view *w)
+/* An end that no binary32 is beyond is none. */
+static bool ends(const struct view *w, bool upper)
 {
+    const int64_t *bits = upper ? w->s->b : w->s->a;
+
     switch (w->s->kind) {
-    case ASSAY_STEP_CLAMP:
     case ASSAY_STEP_FCLAMP:
+        for (uint32_t i = 0; i < w->s->n; i++)
+            if (fabs(float_operand(w, bits[i])) < (double)FLT_MAX)
+                return true;
+        return false;
+    case ASSAY_STEP_CLAMP:
     case ASSAY_STEP_SAT:
     case ASSAY_STEP_WRAP: return true;
     case ASSAY_STEP_ADD: return w->s->add_mode != ASSAY_ADD_WIDE;
@@ -167,16 +175,17 @@ static struct assay_probe_step *step_of(struct assay_probe *p, unsigned operand,
 static void look(struct assay_probe *p, unsigned operand, unsigned step,
                  const struct view *w)
 {
-    bool may_tie = rounds(w), may_end = bounds(w);
+    bool may_tie = rounds(w), from = ends(w, false), to = ends(w, true);
     struct assay_probe_step *s =
-        may_tie || may_end ? step_of(p, operand, step) : NULL;
+        may_tie || from || to ? step_of(p, operand, step) : NULL;
 
     if (s == NULL)
         return;
     s->rounds = may_tie;
-    s->bounds = may_end;
+    s->from = from;
+    s->to = to;
     for (size_t k = 0; k < w->b->n; k++) {
-        int end = may_end ? outside(w, k) : 0;
+        int end = from || to ? outside(w, k) : 0;
 
         s->ties += may_tie && ties(w, k);
         s->low += end < 0;

@@ -14,11 +14,11 @@
 
 /* A step that rounds or bounds, over all values so far. */
 struct assay_probe_step {
-    uint8_t operand;    /* 0: out_program; else in_programs[operand - 1] */
-    uint8_t step;       /* its index there */
-    bool rounds;        /* to the nearest: a value may lie just between two */
-    bool bounds;        /* clamps, saturates, wraps */
-    uint64_t ties;      /* values that did */
+    uint8_t operand; /* 0: out_program; else in_programs[operand - 1] */
+    uint8_t step;    /* its index there */
+    bool rounds;     /* to the nearest: a value may lie just between two */
+    bool from, to;   /* clamps, saturates, wraps: has a lower, an upper end */
+    uint64_t ties;   /* values that did */
     uint64_t low, high; /* values that were below, above */
 };
 

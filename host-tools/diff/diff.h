@@ -261,6 +261,17 @@ struct assay_row_vendor {
     double cosine, threshold;
 };
 
+/* What the run's data reached in a layer, on the reference's inputs. */
+struct assay_row_probe {
+    bool looked;   /* else nothing of it is known */
+    bool has_sums; /* the layer sums integer products: */
+    int64_t min, max;
+    int headroom;    /* bits by which they could grow in 32; negative: wraps */
+    int headroom_16; /* the same in 16 bits */
+    const char *const *never; /* steps that met no tie, or no end; borrowed */
+    size_t n_never;
+};
+
 /* One layer of a report: all that any format prints. */
 struct assay_row {
     uint32_t index; /* the layer's, in execution order */
@@ -277,6 +288,7 @@ struct assay_row {
     struct assay_diff isolated;   /* on the reference's inputs */
     struct assay_row_column columns[ASSAY_COL_COUNT];
     uint64_t time_us;
+    struct assay_row_probe probe;
     bool has_vendor;
     struct assay_row_vendor vendor;
 };
