@@ -121,15 +121,21 @@ int assay_candidate_run(const struct assay_search_ctx *x,
 
 /* ---- a few elements first -------------------------------------------------- */
 
+#define SLOW_ELEMENTS 32 /* of sums that are done again */
+
 /* One that is right is enough where all are soon there; sums of 16 bits are
  * not, and are nothing unless at least half of them are right. */
 static bool hope_of_sums(const struct assay_search_ctx *x,
                          const struct assay_candidate *c)
 {
     const uint8_t *got = x->s->samples[x->worst].got;
-    size_t matched = 0, least = c->has_partial ? x->n_first_differing / 2 : 1;
+    size_t n = x->n_first_differing, matched = 0, least = 1;
 
-    for (size_t i = 0; i < x->n_first_differing && matched < least; i++) {
+    if (c->has_partial) {
+        n = n < SLOW_ELEMENTS ? n : SLOW_ELEMENTS;
+        least = (n + 1) / 2;
+    }
+    for (size_t i = 0; i < n && matched < least; i++) {
         size_t e = x->first[i];
         uint8_t v[8];
 
