@@ -218,6 +218,33 @@ static void strides(void **state)
     }
 }
 
+/* Pixels of 12 bytes that are 16 apart are channels in one block of 16; dense
+ * rows of 96 bytes are aligned to 32 as well; of others nothing is said. */
+static void what_else_it_is_called(void **state)
+{
+    struct assay_tensor t = shape(ASSAY_S8, "NHWC", 4, 1, 9, 8, 12);
+    struct assay_layout l;
+
+    (void)state;
+    fill_ref(&t);
+    through_buffer(&t, 12, 16, 12);
+    l = found(&t);
+    assert_string_equal(l.id, "L2");
+    assert_string_equal(l.also[0], "L3");
+    assert_null(l.also[1]);
+    through_buffer(&t, 96, 128, 96);
+    l = found(&t);
+    assert_string_equal(l.id, "L2");
+    assert_string_equal(l.also[0], "L4");
+    assert_null(l.also[1]);
+    t = shape(ASSAY_S8, "NHWC", 4, 1, 9, 5, 3);
+    fill_ref(&t);
+    through_buffer(&t, 15, 16, 15);
+    l = found(&t);
+    assert_string_equal(l.id, "L2");
+    assert_null(l.also[0]);
+}
+
 /* Field case: one side aligns to 32 bytes, the other to 64. */
 static void alignment_against_alignment(void **state)
 {
@@ -454,6 +481,7 @@ int main(void)
         cmocka_unit_test(backwards),
         cmocka_unit_test(swapped_places),
         cmocka_unit_test(strides),
+        cmocka_unit_test(what_else_it_is_called),
         cmocka_unit_test(alignment_against_alignment),
         cmocka_unit_test(strides_count_what_they_know),
         cmocka_unit_test(packed),
