@@ -9,7 +9,7 @@
  * links: host-tools/run_pass.c host-tools/run_report.c host-tools/run_sample.c
  * links: host-tools/run_save.c host-tools/run_verdict.c host-tools/select.c
  * links: host-tools/run_*.c host-tools/impact*.c host-tools/cmd_impact.c host-tools/cause/
- * links: host-tools/run_failing.c host-tools/run_tile.c
+ * links: host-tools/run_failing.c host-tools/run_tile.c host-tools/step_text.c
  * links: host-tools/run_differ.c host-tools/run_fit.c host-tools/fit/
  * links: host-tools/run_numerics.c host-tools/prepare_numerics.c
  * links: host-tools/prepare_differ.c host-tools/fit_case.c
