@@ -74,11 +74,29 @@ expect_flat 'looks accumulators differ by multiples of 2\^16' \
     "field 19: by how much the accumulators differ"
 expect_flat 'cause A1=chain: 16-bit partial sums wrap ([0-9]+)/\1 differing, 2048/2048 all proved' \
     "field 19: A1, all of an element in one sum"
+run "$assay" lint "$work/extreme.onnx" -q
+expect_out "symmetric weights 'conv1.w_quantized' of layer 'conv1' hold -128 in 9 of 144: kernels that pair products in 16 bits expect -127" \
+    "field 19: what such kernels expect of weights, before anything runs"
 narrow 4
 expect_rc 1 "field 20: fewer at a time"
 expect_flat 'cause A1=quads: .*2048/2048 all proved' "field 20: how many"
 expect_flat 'Products are summed in 16 bits \(quads\): .* Widen after each product' \
     "field 20: and what to do"
+
+# A bias that did not fit is said before anything runs.
+run "$assay" lint "$digits" -q
+expect_rc 0 "field 21: a model without such a bias"
+expect_not_out 'bias-rail' "field 21: and nothing is said of biases"
+patched clipped conv1.b_quantized 3 -2147483647
+patched clipped conv2.b_quantized 5 2147483647
+run "$assay" lint "$work/clipped.onnx" -q
+expect_rc 2 "field 21: biases that were clipped"
+expect_out "contradiction: the bias of layer 'conv1' is clipped to -2147483647 in channel 3, 1 of 16 channels: its scale is too small" \
+    "field 21: which layer, which channel, and why"
+expect_out "bias of layer 'conv2' is clipped to 2147483647 in channel 5" \
+    "field 21: all of them"
+expect_out "sums of layer 'conv1' can need 33 bits .*headroom -1 bits" \
+    "field 21: what that does to the accumulator"
 
 # The reference is wrong: zero point subtracted in 8 bits; bias unscaled.
 patched zero input_zero_point all 20

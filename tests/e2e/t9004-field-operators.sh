@@ -54,4 +54,34 @@ pin same "$nash"
 expect_rc 0 "field 39: an equal table"
 expect_flat 'got: 2 observed, 2 exact; 13 not observed' \
     "field 39: and what was not observed"
+
+# An index of the largest: ties, and what an index is.
+mkdir "$work/place"
+python3 - "$nash/model.mlir" "$work/place/model.mlir" <<'PY'
+import sys
+lines = open(sys.argv[1]).read().replace(
+    "tensor<1x1x1x6xf32> {hbir.desc", "tensor<1x6x5x1xsi8> {hbir.desc").replace(
+    "return %30 : tensor<1x1x1x6xf32>", "return %30 : tensor<1x6x5x1xsi8>")
+out = []
+for line in lines.split("\n"):
+    if "%30 = " in line:
+        line = ('    %30 = "b30.reduce"(%20) <{dims = [3], keepDim = true, '
+                'mode = "argmax"}> {instanceId = 30 : i64} : '
+                '(tensor<1x6x5x8xsi8>) -> tensor<1x6x5x1xsi8> loc("place")')
+    out.append(line)
+open(sys.argv[2], "w").write("\n".join(out))
+PY
+place=$work/place/model.mlir
+made right "$place" "$nash/inputs"
+made got "$place" "$nash/inputs" place=O12
+pin got -m "$place" -i "$nash/inputs" -r "$work/right"
+expect_rc 1 "field 40: an index is another one"
+expect_flat 'first culprit place: .*cause O12: tie order in argmax / top-k / NMS ([0-9]+)/\1 differing, 60/60 all proved' \
+    "field 40: scores that are equal, in another order"
+expect_flat 'where .* \([0-9] of [0-9] differing\)' "field 40: only where they are"
+made got "$place" "$nash/inputs" place=O13
+pin got -m "$place" -i "$nash/inputs" -r "$work/right"
+expect_flat 'first culprit place: .*where 60 of 60, all ±1, one-sided.*cause O13: index type / width' \
+    "field 40: an index that is another kind of index"
+expect_flat '\[0,0,0,0\] exp [0-7] got [1-8] diff 1' "field 40: compared as integers"
 finish
