@@ -229,6 +229,34 @@ static void take_cpu(struct assay_run *r, uint32_t i)
                                     : n->facts.mismatch);
 }
 
+/* Are the column's tensors the reference's, in another order? */
+static bool rearranged(const struct assay_run *r,
+                       const struct assay_run_side *k, uint32_t tensor)
+{
+    const void *ref = r->values[tensor], *got = k->observed.values[tensor];
+    const struct assay_tensor *t = &r->s->tensors[tensor];
+    struct assay_layout l;
+
+    return ref && got && memcmp(ref, got, bytes_of(t)) != 0 &&
+           assay_layout_find(&l, t, ref, got, NULL, NULL);
+}
+
+/* What a layer of the column is run on: where its input and its output were
+ * both written in another order, the column computed on the reference's. */
+static const void *const *side_values(const struct assay_run *r,
+                                      const struct assay_run_side *k,
+                                      uint32_t i)
+{
+    const struct assay_layer *l = &r->s->layers[i];
+    bool other = false;
+
+    for (uint32_t n = 0; n < l->n_inputs && !other; n++)
+        other = rearranged(r, k, l->inputs[n]);
+    return (const void *const *)(other && rearranged(r, k, l->output)
+                                     ? r->values
+                                     : k->values);
+}
+
 void assay_run_causes_take(struct assay_run *r,
                            const struct assay_judgement *cpu)
 {
@@ -243,7 +271,7 @@ void assay_run_causes_take(struct assay_run *r,
             const struct assay_run_side *k = &r->sides[s];
 
             if (k->here && assay_judge_column(&k->facts[i]).culprit)
-                take(r, i, assay_side_column(s), (const void *const *)k->values,
+                take(r, i, assay_side_column(s), side_values(r, k, i),
                      k->observed.values[r->s->layers[i].output],
                      k->facts[i].rerun_mismatch);
         }

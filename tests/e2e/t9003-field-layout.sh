@@ -16,17 +16,24 @@ fresh() {
 }
 made right "$model" "$digits/inputs"
 
-# A debugger that compares NCHW with NHWC.
+# A debugger that compares NCHW with NHWC, in every layer.
 fresh
-keep $input $conv1 relu1.y_QuantizeLinear_Output
-rearrange $conv1 permute 0231
-rearrange relu1.y_QuantizeLinear_Output permute 0231
+maps="conv1 relu1 conv2 relu2 dw3 relu3 pw4 relu4 conv5 add5 relu5 maxpool"
+for name in $maps; do
+    rearrange $name.y_QuantizeLinear_Output permute 0231
+done
+# shellcheck disable=SC2086 # words
+keep $input $(printf '%s.y_QuantizeLinear_Output ' $maps)
 pin got "$digits"
 expect_rc 1 "field 28: NCHW against NHWC"
 expect_flat 'layout: first culprit conv1: the same data, NCHW -> NHWC; no arithmetic differs' \
     "field 28: identical under a permutation, which is named"
 expect_flat '\(L1\): 4096 of 4096 elements compared, all equal' \
     "field 28: all of it"
+for name in '3 conv2' '5 dw3' '7 pw4' '9 conv5' '12 maxpool'; do
+    expect_flat "layout: $name, column got layout the same data, [A-Z]+ -> [A-Z]+ \(L1\)" \
+        "field 28: so is $name, whose input stands in another order, too"
+done
 expect "field 28: nothing of a percentage, a cosine or a cause" \
     bash -c '! sed "s/.*layout: first/layout: first/" "$1" |
         grep -Eq "%|cosine|cause "' _ "$work/flat"
