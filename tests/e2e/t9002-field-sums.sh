@@ -49,6 +49,24 @@ run "$assay" explain "${extreme[@]}" --got "$work/got" --layer conv1 --at "$at"
 expect_out '^  acc \(32 bits\) +-?[0-9]+$' "field 17: the accumulator of one element"
 expect_out 'got -?[0-9]+ \(differs\)' "field 17: which the other one lost"
 
+run "$assay" run "${extreme[@]}" --local -q --json "$json"
+expect_rc 0 "field 17: the accumulators of a run are looked at"
+report "field 17: how far they went, in each layer" '
+a = L["conv1"]["accumulator"]
+assert a["exceeds_16"] and not a["saturated"] and a["min"] < -65536, a
+assert a["headroom_bits"] == 31 - max(a["max"].bit_length(),
+                                      (-a["min"] - 1).bit_length()), a'
+cp "$json" "$work/extreme.json"
+run "$assay" run "$digits" --local -q --json "$json"
+expect_out '^ never reached: a tie in [0-9]+ of [0-9]+ layers that round; ' \
+    "field 18: what dull data never reached"
+report "field 18: by layer; extremes reach more" '
+e = {l["name"]: l for l in json.load(open("'"$work/extreme.json"'"))["layers"]}
+dull, sharp = (x["conv1"]["accumulator"] for x in (L, e))
+assert sharp["min"] < dull["min"] and sharp["max"] > dull["max"]
+assert len(e["conv1"]["never_reached"]) <= len(L["conv1"]["never_reached"])
+assert L["conv1"]["never_reached"] != []'
+
 # One wrapped sum less is 65536: which elements, and which kernels run here.
 masks="0"
 target=(--local)
@@ -74,6 +92,9 @@ expect_flat 'looks accumulators differ by multiples of 2\^16' \
     "field 19: by how much the accumulators differ"
 expect_flat 'cause A1=chain: 16-bit partial sums wrap ([0-9]+)/\1 differing, 2048/2048 all proved' \
     "field 19: A1, all of an element in one sum"
+run "$assay" run "${extreme[@]}" --local -v
+expect_err '^001 conv1: sums -[0-9]+\.\.[0-9]+, [0-9]+ bits of 32 free, more than 16 bits' \
+    "field 19: headroom of the layer, and that 16 bits are too few"
 run "$assay" lint "$work/extreme.onnx" -q
 expect_out "symmetric weights 'conv1.w_quantized' of layer 'conv1' hold -128 in 9 of 144: kernels that pair products in 16 bits expect -127" \
     "field 19: what such kernels expect of weights, before anything runs"
