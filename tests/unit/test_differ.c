@@ -6,9 +6,11 @@
  * links: host-tools/model/differ.c host-tools/model/sample.c
  * links: host-tools/model/case_meta.c host-tools/model/file.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
- * links: host-tools/model/npy.c
+ * links: host-tools/model/npy.c host-tools/model/record.c
+ * links: proto/ gen/proto/assay.pb-c.c
+ * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/form*.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
- * libs: -lzip -ljansson -lxxhash -lmbedcrypto -lm
+ * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto -lm
  */
 #include <setjmp.h>
 #include <stdarg.h>
