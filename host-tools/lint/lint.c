@@ -13,9 +13,9 @@
 #define MAX_FINDINGS 1024u
 
 static const struct assay_lint_check checks[] = {
-#define LINT(key, id, worst, text) {id, ASSAY_##worst, text},
+#define ASSAY_LINT(key, id, worst, text) {id, ASSAY_##worst, text},
 #include "host-tools/lint/checks.def"
-#undef LINT
+#undef ASSAY_LINT
 };
 
 const struct assay_lint_check *assay_lint_check(unsigned i)

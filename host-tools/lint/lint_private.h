@@ -7,9 +7,9 @@
 #include "lib/engine/range.h"
 
 enum assay_lint_key {
-#define LINT(key, id, worst, text) ASSAY_LINT_##key,
+#define ASSAY_LINT(key, id, worst, text) ASSAY_LINT_##key,
 #include "host-tools/lint/checks.def"
-#undef LINT
+#undef ASSAY_LINT
     ASSAY_LINT_N,
 };
 
