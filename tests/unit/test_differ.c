@@ -8,11 +8,8 @@
  * links: proto/ gen/proto/assay.pb-c.c
  * links: host-tools/model/sample.c host-tools/model/file.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
- * links: host-tools/model/npy.c host-tools/model/model.c
- * links: host-tools/model/onnx*.c gen/host-tools/model/onnx.pb-c.c
- * links: host-tools/model/mlir*.c host-tools/model/hbir*.c lib/core/form*.c
- * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
- * links: lib/core/err.c lib/core/hash.c lib/core/slice.c
+ * links: host-tools/model/npy.c
+ * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto -lm
  */
 #include <setjmp.h>
