@@ -12,7 +12,7 @@ json=$work/r.json
 # outputs of all layers as a board computes them that deviates in these layers
 # alone. The options are of the commands that read MODEL.
 made() {
-    local name=$1 model=$2 inputs=$3 slice=$2
+    local name=$1 model=$2 inputs=$3 slice=$2 edit
     local edits=() options=()
     shift 3
     while [ $# -gt 0 ] && [ "$1" != -- ]; do

@@ -5,7 +5,7 @@ patch_model.py MODEL list
 patch_model.py MODEL NAME FIRST NUMBER...   elements from FIRST on
 patch_model.py MODEL NAME all NUMBER        every element
 Only constants held as raw bytes, of 8 or 32-bit integers or float32, and
-packed floats.
+packed floats and 8-bit zero points of 0 to 127.
 """
 
 import struct
@@ -52,7 +52,8 @@ def constants(data):
             if number != 5:
                 continue
             tensor = dict(fields(data, *place))
-            place = tensor.get(9) or tensor.get(4)
+            small = tensor.get(2) in (2, 3) and tensor.get(5)
+            place = tensor.get(9) or tensor.get(4) or small
             if 8 in tensor and place and tensor.get(2) in KINDS:
                 name = data[slice(*tensor[8])].decode()
                 found[name] = (KINDS[tensor[2]],) + place
@@ -84,4 +85,5 @@ def main():
         f.write(data)
 
 
-main()
+if __name__ == "__main__":
+    main()
