@@ -56,12 +56,13 @@ class Tool:
                            (args.qemu, agent)]
 
     def run(self, *args, ok=(0,)):
-        # An agent leaves its lease in the temporary folder: each has its own.
+        # Agents of one board share a lease: each run is a board of its own.
         with tempfile.TemporaryDirectory() as folder:
             r = subprocess.run(
                 [self.assay, *args], capture_output=True, text=True,
                 timeout=300, stdin=subprocess.DEVNULL, check=False,
-                env=dict(os.environ, TMPDIR=folder, NO_COLOR="1"))
+                env=dict(os.environ, TMPDIR=folder, NO_COLOR="1",
+                         ASSAYD_BOARD_ID="sweep-" + os.path.basename(folder)))
         if r.returncode not in ok:
             raise Failure("%s: exit %d: %s" % (" ".join(args), r.returncode,
                                                r.stderr.strip()[-300:]))
