@@ -35,7 +35,7 @@ SRC_proto := $(wildcard proto/*.c)
 SRC_agent := $(filter-out agent/main.c,$(wildcard agent/*.c))
 SRC_host := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c \
 	host-tools/model/*.c host-tools/vendor/*.c host-tools/diff/*.c \
-	host-tools/fit/*.c host-tools/report/*.c))
+	host-tools/fit/*.c host-tools/lint/*.c host-tools/cause/*.c host-tools/report/*.c))
 SRC_kcheck := $(wildcard tests/kernels/*.c)
 SRC_vcheck := $(wildcard tests/vectors/*.c)
 # Scalar kernels are compiled without auto-vectorisation, so that the
@@ -172,6 +172,7 @@ FORCE:
 .PHONY: all cross clean FORCE
 
 include tests/check.mk
+include tests/sweep.mk
 include tests/perf/bench.mk
 
 # ---- what is handed out ---------------------------------------------------
@@ -225,7 +226,7 @@ matrix:
 	$(PYTHON) .ci/check-registry.py --write
 
 help:
-	@sed -n 's/^#? //p' Makefile tests/check.mk
+	@sed -n 's/^#? //p' Makefile tests/check.mk tests/sweep.mk
 .PHONY: dist install compile_commands.json format matrix help
 
 -include $(shell find $(MACHINES:%=$(BUILD)/%) -name '*.d' -type f 2>/dev/null)

@@ -47,6 +47,8 @@ ROOMS = {
     "host-tools/image": (MODEL + ["host-tools/image/"], LIBC,
                          ["png.h", "jpeglib.h"]),
     "host-tools/diff": (ENGINE + ["host-tools/diff/"], LIBC, []),
+    "host-tools/cause": (ENGINE + ["host-tools/cause/",
+                                   "host-tools/diff/diff.h"], LIBC, []),
     "host-tools/fit": (ENGINE + ["host-tools/fit/"], LIBC - {"stdio"}, []),
     "host-tools/report": (CORE + ["host-tools/diff/diff.h",
                                   "host-tools/report/"], LIBC,
@@ -63,6 +65,7 @@ for isa in ("neon", "dotprod", "i8mm"):
     EXTRA["kernels/%s/*" % isa] = ["<arm_neon.h>"]
 EXTRA["host-tools/model/onnx*"] = ["<protobuf-c/protobuf-c.h>",
                                    '"host-tools/model/onnx.pb-c.h"']
+EXTRA["host-tools/model/record*"] = ['"proto/bundle.h"']
 
 
 def matches(name, patterns):

@@ -9,12 +9,25 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_import(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_show(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_info(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_explain(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_pinpoint(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_impact(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_lint(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_mutate(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_replay(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_fit_arith(const struct assay_options *o, int argc, char **argv);
 
 /* show --vendor: the table of all layers and the findings; one layer's line. */
 struct assay_prepared;
 void assay_show_vendor(const struct assay_prepared *p);
 void assay_show_vendor_layer(const struct assay_prepared *p, uint32_t layer);
+
+/* Writes a file .slice and prints that; `mutation`: what was changed in it on
+ * purpose, or "". */
+struct assay_slice;
+int assay_cmd_write_slice(const char *path, struct assay_slice *s,
+                          const char *mutation, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 
 /* "error: ..." on stderr; the exit code of the error's class. */
 int assay_cmd_failed(const struct assay_err *err);

@@ -5,9 +5,12 @@
 #include <time.h>
 
 #include "host-tools/cmd.h"
+#include "host-tools/impact.h"
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
-#include "host-tools/run.h"
+#include "host-tools/run_cause.h"
+#include "host-tools/run_failing.h"
+#include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
 static int allocate(struct assay_run *r, struct assay_err *err)
@@ -51,6 +54,8 @@ static void release(struct assay_run *r)
     assay_free(r->producer);
     assay_free(r->culprits);
     assay_run_fit_close(r);
+    assay_run_causes_close(r);
+    assay_run_probe_close(r);
     assay_prepare_close(&r->p);
 }
 
@@ -158,9 +163,16 @@ static int finish(struct assay_run *r, int argc, char **argv)
     struct assay_run_summary sum;
     char line[640], text[600];
 
+    struct assay_err err = {0};
+
+    if (assay_run_causes_search(r, &err) < 0)
+        return assay_cmd_failed(&err);
     r->duration_ms = assay_monotonic_ms() - r->started_ms;
     assay_run_summarize(r, &sum);
+    if (r->o->command == ASSAY_CMD_IMPACT)
+        return assay_impact_report(r);
     assay_run_fit(r, &sum);
+    assay_run_probe_tell(r);
     if (r->error.code != 0) {
         assay_message(text, sizeof(text), ASSAY_MSG_BOARD_LOST, "why",
                       r->error.text, "have", assay_num_u(sum.compared).text,
@@ -168,6 +180,13 @@ static int finish(struct assay_run *r, int argc, char **argv)
         fprintf(stderr, "%s\n",
                 assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
                               text, NULL));
+    }
+    if (assay_run_save_failing(r, &err) < 0) {
+        /* The run is judged all the same. */
+        int failed = assay_cmd_failed(&err);
+        int code = assay_run_report(r, &sum, argc, argv);
+
+        return code < 128 ? assay_exit_combine(code, failed) : code;
     }
     return assay_run_report(r, &sum, argc, argv);
 }
@@ -210,6 +229,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
     rc = allocate(&r, &err);
     if (rc == 0)
         rc = assay_run_select(&r, &err);
+    if (rc == 0)
+        assay_run_replay_begin(&r);
     if (rc == 0 && !o->list)
         rc = assay_run_sides_open(&r, &err);
     if (rc == 0 && o->list) {

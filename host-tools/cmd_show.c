@@ -9,101 +9,20 @@
 #include "host-tools/messages.h"
 #include "host-tools/prepare.h"
 #include "host-tools/report/report.h"
+#include "host-tools/step_text.h"
 #include "kernels/kernels.h"
 #include "lib/engine/plan.h"
 
-static const char *const step_names[] = {
-    [ASSAY_STEP_ADD] = "add",
-    [ASSAY_STEP_SHL] = "shl",
-    [ASSAY_STEP_SHR] = "shr",
-    [ASSAY_STEP_MUL] = "mul",
-    [ASSAY_STEP_SRDHM] = "srdhm",
-    [ASSAY_STEP_SDMULH] = "sdmulh",
-    [ASSAY_STEP_ADD_INPUT] = "add_input",
-    [ASSAY_STEP_SAT] = "sat",
-    [ASSAY_STEP_WRAP] = "wrap",
-    [ASSAY_STEP_TO_F32] = "to_f32",
-    [ASSAY_STEP_TO_F64] = "to_f64",
-    [ASSAY_STEP_FMUL] = "fmul",
-    [ASSAY_STEP_FDIV] = "fdiv",
-    [ASSAY_STEP_FADD] = "fadd",
-    [ASSAY_STEP_FFMA] = "ffma",
-    [ASSAY_STEP_FCLAMP] = "fclamp",
-    [ASSAY_STEP_FROUND] = "fround",
-    [ASSAY_STEP_ADD_ZP] = "add_zp",
-    [ASSAY_STEP_CLAMP] = "clamp",
-    [ASSAY_STEP_ADD_SCALED] = "add_scaled",
-};
-
-static const char *const round_names[] = {
-    [ASSAY_ROUND_FLOOR] = "floor",
-    [ASSAY_ROUND_CEIL] = "ceil",
-    [ASSAY_ROUND_TRUNC] = "trunc",
-    [ASSAY_ROUND_HALF_UP] = "half_up",
-    [ASSAY_ROUND_HALF_EVEN] = "half_even",
-    [ASSAY_ROUND_HALF_AWAY] = "half_away",
-    [ASSAY_ROUND_HALF_DOWN] = "half_down",
-    [ASSAY_ROUND_HALF_ZERO] = "half_zero",
-};
-
-static bool has_round(uint8_t kind)
-{
-    return kind == ASSAY_STEP_SHR || kind == ASSAY_STEP_ADD_INPUT ||
-           kind == ASSAY_STEP_ADD_SCALED || kind == ASSAY_STEP_FROUND;
-}
-
-static bool is_float(uint8_t kind)
-{
-    return kind >= ASSAY_STEP_FMUL && kind <= ASSAY_STEP_FCLAMP;
-}
-
-static void print_operand(const int64_t *v, uint32_t n, bool f32, bool f64)
-{
-    if (v == NULL)
-        return;
-    if (f64) {
-        double d;
-
-        memcpy(&d, v, sizeof(d));
-        printf(" %.17g", d);
-    } else if (f32) {
-        uint32_t bits = (uint32_t)v[0];
-        float f;
-
-        memcpy(&f, &bits, sizeof(f));
-        printf(" %.9g", (double)f);
-    } else {
-        printf(" %" PRId64, v[0]);
-    }
-    if (n > 1)
-        printf(".. (%" PRIu32 " channels)", n);
-}
-
 static void print_program(const char *title, const struct assay_program *p)
 {
-    bool wide = false;
+    char text[160];
 
     printf("  %s\n", title);
     if (p->n_steps == 0)
         printf("    store\n");
-    for (uint32_t i = 0; i < p->n_steps && i < ASSAY_MAX_STEPS; i++) {
-        const struct assay_step *s = &p->steps[i];
-        bool f = is_float(s->kind);
-
-        if (s->kind == ASSAY_STEP_TO_F64)
-            wide = true;
-        if (s->kind >= sizeof(step_names) / sizeof(step_names[0]) ||
-            step_names[s->kind] == NULL)
-            continue;
-        printf("    %s", step_names[s->kind]);
-        print_operand(s->a, s->n, f && !wide, f && wide);
-        print_operand(s->b, s->n, f && !wide, f && wide);
-        if (s->kind == ASSAY_STEP_SAT || s->kind == ASSAY_STEP_WRAP)
-            printf(" %u", s->bits);
-        if (has_round(s->kind) && s->round <= ASSAY_ROUND_HALF_ZERO)
-            printf(" %s", round_names[s->round]);
-        printf("\n");
-    }
+    for (uint32_t i = 0; i < p->n_steps && i < ASSAY_MAX_STEPS; i++)
+        printf("    %s\n",
+               assay_step_text(p, i, ASSAY_ALL_CHANNELS, text, sizeof(text)));
 }
 
 /* Names come from files, to the byte: they do not steer a terminal. */
@@ -306,6 +225,9 @@ static int with_plan(const struct assay_options *o, bool import)
     } else if (import) {
         print_import(&p, plan);
         assay_show_vendor(&p);
+        if (o->output_dir != NULL &&
+            assay_cmd_write_slice(o->output_dir, p.slice, "", &err) < 0)
+            code = assay_cmd_failed(&err);
     } else if (o->layer != NULL) {
         print_layer(&p, layer, plan);
         assay_show_vendor_layer(&p, layer);
@@ -331,14 +253,7 @@ int assay_cmd_show(const struct assay_options *o, int argc, char **argv)
 
 int assay_cmd_import(const struct assay_options *o, int argc, char **argv)
 {
-    struct assay_err err = {0};
-
     (void)argc;
     (void)argv;
-    if (o->output_dir != NULL) {
-        (void)assay_fail_message(&err, ASSAY_EUSAGE, ASSAY_MSG_IMPORT_NO_OUTPUT,
-                                 NULL);
-        return assay_cmd_failed(&err);
-    }
     return with_plan(o, true);
 }

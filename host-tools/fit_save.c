@@ -244,37 +244,6 @@ void assay_fit_input_name(const struct assay_fit_found *f, size_t k, char *out,
         out[0] = '_';
 }
 
-/* Arrays in the source's layout, as inputs of a case are. */
-static int add_input(struct assay_npz_writer *w, const struct assay_tensor *t,
-                     const void *data, struct assay_err *err)
-{
-    int64_t dims[ASSAY_MAX_RANK];
-    size_t n, bytes, unit = assay_dtype_bytes(t->dtype);
-    uint8_t *out;
-    int rc = assay_tensor_count(t, &n, &bytes, err);
-
-    if (rc < 0)
-        return rc;
-    assay_tensor_source_dims(t, dims);
-    out = assay_alloc(bytes + 1);
-    if (out == NULL)
-        return no_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = i, to = 0, index[ASSAY_MAX_RANK];
-
-        for (uint32_t a = t->rank; a-- > 0;) {
-            index[t->perm[a]] = at % (size_t)t->dims[a];
-            at /= (size_t)t->dims[a];
-        }
-        for (uint32_t a = 0; a < t->rank; a++)
-            to = to * (size_t)dims[a] + index[a];
-        memcpy(out + to * unit, (const uint8_t *)data + i * unit, unit);
-    }
-    rc = assay_npz_add(w, t->name, t->dtype, t->rank, dims, out, err);
-    assay_free(out);
-    return rc;
-}
-
 static int save_one(const struct assay_fit_found *f, void *const *input,
                     const char *path, struct assay_err *err)
 {
@@ -288,8 +257,8 @@ static int save_one(const struct assay_fit_found *f, void *const *input,
         for (uint32_t k = 0; k < i; k++)
             again = again || y->inputs[k] == y->inputs[i];
         if (input[i] != NULL && !again)
-            rc = add_input(w, &f->l->slice->tensors[y->inputs[i]], input[i],
-                           err);
+            rc = assay_npz_add_tensor(w, &f->l->slice->tensors[y->inputs[i]],
+                                      input[i], err);
     }
     if (rc == 0)
         return assay_npz_finish(w, err);

@@ -9,9 +9,17 @@ static const struct {
     enum assay_command command;
     int (*run)(const struct assay_options *o, int argc, char **argv);
 } commands[] = {
-    {ASSAY_CMD_RUN, assay_cmd_run},       {ASSAY_CMD_IMPORT, assay_cmd_import},
-    {ASSAY_CMD_SHOW, assay_cmd_show},     {ASSAY_CMD_INFO, assay_cmd_info},
+    {ASSAY_CMD_RUN, assay_cmd_run},
+    {ASSAY_CMD_IMPORT, assay_cmd_import},
+    {ASSAY_CMD_SHOW, assay_cmd_show},
+    {ASSAY_CMD_INFO, assay_cmd_info},
     {ASSAY_CMD_FIT, assay_cmd_fit_arith},
+    {ASSAY_CMD_PINPOINT, assay_cmd_pinpoint},
+    {ASSAY_CMD_EXPLAIN, assay_cmd_explain},
+    {ASSAY_CMD_IMPACT, assay_cmd_impact},
+    {ASSAY_CMD_LINT, assay_cmd_lint},
+    {ASSAY_CMD_MUTATE, assay_cmd_mutate},
+    {ASSAY_CMD_REPLAY, assay_cmd_replay},
 };
 
 static int flush(int code)

@@ -109,6 +109,19 @@ const char *assay_message(char *out, size_t cap, enum assay_message_id id, ...)
     return out;
 }
 
+const char *assay_message_fill(char *out, size_t cap, const char *text, ...)
+{
+    struct arg args[MAX_ARGS];
+    va_list ap;
+    size_t n;
+
+    va_start(ap, text);
+    n = collect(args, ap);
+    va_end(ap);
+    expand(out, cap, text, args, n);
+    return out;
+}
+
 int assay_fail_message(struct assay_err *err, int code,
                        enum assay_message_id id, ...)
 {

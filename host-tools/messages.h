@@ -24,6 +24,9 @@ enum assay_message_id {
  * as {name}, so that a test sees it. Returns out. */
 const char *assay_message(char *out, size_t cap, enum assay_message_id id, ...)
     __attribute__((sentinel));
+/* The same with a text from elsewhere: a cause's advice. */
+const char *assay_message_fill(char *out, size_t cap, const char *text, ...)
+    __attribute__((sentinel));
 /* Fills err with the sentence and returns code. */
 int assay_fail_message(struct assay_err *err, int code,
                        enum assay_message_id id, ...) __attribute__((sentinel));

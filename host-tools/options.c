@@ -43,15 +43,26 @@ static const struct {
     {ASSAY_CMD_SHOW, "show", "CASE | MODEL",
      "print the layers: shapes, scales, programs, kernels"},
     {ASSAY_CMD_INFO, "info", "", "say what a board is"},
+    {ASSAY_CMD_PINPOINT, "pinpoint", "CASE | -m MODEL -i INPUT -r REFERENCE",
+     "say why layers differ: of the reference, or of --got"},
+    {ASSAY_CMD_REPLAY, "replay", "FILE.assay",
+     "run a saved failure again, here or on a board"},
+    {ASSAY_CMD_MUTATE, "mutate", "CASE | MODEL",
+     "write a slice whose arithmetic deviates in one entry of the catalogue"},
+    {ASSAY_CMD_EXPLAIN, "explain", "CASE --layer NAME --at N,H,W,C",
+     "print the hand calculation of one element"},
+    {ASSAY_CMD_IMPACT, "impact", "CASE | -m MODEL -i INPUT -r REFERENCE",
+     "say what each culprit of a column does to the model's outputs"},
+    {ASSAY_CMD_LINT, "lint", "CASE | MODEL",
+     "say what is wrong with a model before anything runs"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare",   "pinpoint", "explain", "impact", "lint",    "mutate",
-    "replay",    "image",    "triage",  "keygen", "pair",    "deploy",
-    "self-test", "nightly",  "history", "report", "vectors",
+    "compare",   "image",   "triage",  "keygen", "pair",    "deploy",
+    "self-test", "nightly", "history", "report", "vectors",
 };
 
 static const struct {
@@ -168,6 +179,29 @@ static void print_names(FILE *f, const char *title,
     print_wrapped(f, line, 2);
 }
 
+/* How the block of a culprit is read. */
+static void print_reading(FILE *f)
+{
+    static const struct {
+        const char *word, *meaning;
+    } words[] = {
+        {"where", "how many elements differ, by how much, and where they lie"},
+        {"looks", "what the differing elements have in common: a hint"},
+        {"cause", "an entry of the catalogue; proved: it gives every element "
+                  "of every sample, those that had been equal too"},
+        {"or", "fits as well; what this data does not tell apart is listed "
+               "together, and an input that would tell is made (-o DIR)"},
+        {"(...)", "explains the differing ones and breaks others: not it"},
+        {"try", "what to change"},
+    };
+
+    fputs("\nHow to read it:\n", f);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        fprintf(f, "  %-6s ", words[i].word);
+        print_wrapped(f, words[i].meaning, 9);
+    }
+}
+
 void assay_options_help(FILE *f, enum assay_command c)
 {
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -196,6 +230,8 @@ void assay_options_help(FILE *f, enum assay_command c)
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }
+    if (c == ASSAY_CMD_PINPOINT)
+        print_reading(f);
     print_exits(f);
 }
 
@@ -314,6 +350,23 @@ static void fill_getopt(struct option *longs, char *shorts)
     *shorts = '\0';
 }
 
+/* mutate: what it cannot do without. */
+static int check_mutate(const struct assay_options *o, struct assay_err *err)
+{
+    if (o->layer == NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_MUTATE_NO_LAYER,
+                                  NULL);
+    if (o->list)
+        return 0;
+    if (o->set.n == 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_MUTATE_NO_SET,
+                                  NULL);
+    if (o->output_dir == NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_MUTATE_NO_OUT,
+                                  NULL);
+    return 0;
+}
+
 static int check_together(struct assay_options *o, struct assay_err *err)
 {
     if (o->help || o->version)
@@ -332,15 +385,21 @@ static int check_together(struct assay_options *o, struct assay_err *err)
         (o->model != NULL || o->inputs.n > 0 || o->reference != NULL))
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_CASE_AND_FILES,
                                   "case", o->operand, NULL);
+    if (o->command == ASSAY_CMD_LINT && o->list)
+        return 0; /* the table of checks needs no model */
     if (o->command != ASSAY_CMD_INFO && o->operand == NULL && o->model == NULL)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_CASE,
                                   "command", assay_command_name(o->command),
                                   NULL);
-    if ((o->command == ASSAY_CMD_RUN || o->command == ASSAY_CMD_FIT) &&
+    if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_PINPOINT | ASSAY_CMD_FIT |
+                       ASSAY_CMD_IMPACT)) != 0 &&
         o->model != NULL && o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", o->model, NULL);
-    return 0;
+    if (o->command == ASSAY_CMD_EXPLAIN && (o->layer == NULL || o->at == NULL))
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_EXPLAIN_WHAT,
+                                  NULL);
+    return o->command == ASSAY_CMD_MUTATE ? check_mutate(o, err) : 0;
 }
 
 static int parse_command_line(struct assay_options *o, int argc, char **argv,

@@ -24,6 +24,12 @@ enum assay_command {
     ASSAY_CMD_SHOW = 4,
     ASSAY_CMD_INFO = 8,
     ASSAY_CMD_FIT = 16,
+    ASSAY_CMD_MUTATE = 32,
+    ASSAY_CMD_REPLAY = 64,
+    ASSAY_CMD_PINPOINT = 256,
+    ASSAY_CMD_EXPLAIN = 512,
+    ASSAY_CMD_LINT = 1024,
+    ASSAY_CMD_IMPACT = 2048,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
@@ -60,7 +66,11 @@ struct assay_options {
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
-    const char *target; /* --target or ASSAY_TARGET; NULL */
+    const char *at;            /* explain: index of the element */
+    const char *got;           /* pinpoint: tensors to be explained */
+    const char *hypothesis;    /* pinpoint: the only entry to try */
+    const char *expect_dtypes; /* lint: model_check_result.txt, or NULL */
+    const char *target;        /* --target or ASSAY_TARGET; NULL */
     bool local;
     struct assay_strings layers, skip_layers, op_types;
     const char *start_layer, *end_layer, *layer;
@@ -75,6 +85,8 @@ struct assay_options {
     uint32_t cpumask;
     const char *numerics;
     struct assay_strings arith; /* LAYER=NAME, LAYER=RULE */
+    struct assay_strings set;   /* mutate: edits, in order */
+    const char *save_failing;   /* a folder, or NULL */
     struct assay_strings scales, vendor;
     bool json_stdout;
     const char *json;

@@ -288,6 +288,14 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_OUTPUT_DIR:
         return set_string(&o->output_dir, name, value, err);
     case ASSAY_OPT_SIM: return set_string(&o->sim, name, value, err);
+    case ASSAY_OPT_SET: return add_string(&o->set, name, value, err);
+    case ASSAY_OPT_SAVE_FAILING:
+        return set_string(&o->save_failing, name, value, err);
+    case ASSAY_OPT_GOT: return set_string(&o->got, name, value, err);
+    case ASSAY_OPT_HYPOTHESIS:
+        return set_string(&o->hypothesis, name, value, err);
+    case ASSAY_OPT_EXPECT_DTYPES:
+        return set_string(&o->expect_dtypes, name, value, err);
     case ASSAY_OPT_BPU: return set_string(&o->bpu, name, value, err);
     case ASSAY_OPT_HYBRID: return set_string(&o->hybrid, name, value, err);
     case ASSAY_OPT_LAYERS: return add_string(&o->layers, name, value, err);
@@ -298,6 +306,7 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->start_layer, name, value, err);
     case ASSAY_OPT_END_LAYER:
         return set_string(&o->end_layer, name, value, err);
+    case ASSAY_OPT_AT: return set_string(&o->at, name, value, err);
     case ASSAY_OPT_LAYER: return set_string(&o->layer, name, value, err);
     case ASSAY_OPT_NUMERICS: return set_string(&o->numerics, name, value, err);
     default:

@@ -6,6 +6,7 @@
 
 #include "host-tools/messages.h"
 #include "host-tools/model/file.h"
+#include "host-tools/model/record.h"
 
 static void print_note(void *self, const char *text)
 {
@@ -90,13 +91,16 @@ static int open_case(struct assay_prepared *p, const struct assay_options *o,
     const char *path = assay_prepare_path(o);
 
     *model = path;
+    if (o->command == ASSAY_CMD_REPLAY)
+        return assay_case_from_record(&p->c, path, err);
     if (o->operand != NULL && assay_file_is_folder(path)) {
         int rc = assay_case_open(&p->c, path, &p->note, err);
 
         *model = p->c.model_path;
         return rc;
     }
-    if (o->command != ASSAY_CMD_RUN && o->command != ASSAY_CMD_FIT)
+    if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_FIT | ASSAY_CMD_PINPOINT |
+                       ASSAY_CMD_EXPLAIN | ASSAY_CMD_IMPACT)) == 0)
         return 0; /* only the model is wanted */
     if (o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,

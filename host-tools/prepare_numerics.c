@@ -107,6 +107,28 @@ static int use_rules(struct assay_prepared *p, const char *name,
     return rc;
 }
 
+/* A recorded slice keeps its programs; what proves them is looked up. */
+static int use_recorded(struct assay_prepared *p, const struct assay_options *o,
+                        struct assay_err *err)
+{
+    const struct assay_slice *s = p->slice;
+    int rc = 0;
+
+    if (o->numerics != NULL)
+        return assay_fail_message(
+            err, ASSAY_EUSAGE, ASSAY_MSG_NUMERICS_RECORDED, "name", o->numerics,
+            "path", assay_prepare_path(o), "own", s->numerics, NULL);
+    for (uint32_t i = 0; i < s->n_layers; i++)
+        p->own_numerics = p->own_numerics || s->layers[i].form != NULL;
+    if (p->own_numerics && known_name(s->numerics, assay_numerics_builtin))
+        rc = assay_numerics_open(&p->rules, s->numerics, err);
+    else
+        p->rules.n =
+            (struct assay_numerics){.name = s->numerics, .source = "the slice"};
+    p->numerics = s->numerics;
+    return rc;
+}
+
 int assay_prepare_numerics(struct assay_prepared *p,
                            const struct assay_options *o, struct assay_err *err)
 {
@@ -115,6 +137,8 @@ int assay_prepare_numerics(struct assay_prepared *p,
     bool of_forms = chosen && (assay_numerics_is_path(o->numerics) ||
                                known_name(o->numerics, assay_numerics_builtin));
 
+    if (strcmp(p->slice->model_format, "slice") == 0)
+        return use_recorded(p, o, err);
     if (own[0] != '\0') {
         p->own_numerics = true;
         if (!chosen || of_forms)
@@ -180,9 +204,6 @@ static int override_one(struct assay_prepared *p, const char *text,
     rc = assay_find_layer(&layer, s, name, err);
     if (rc < 0)
         return rc;
-    if (s->layers[layer].arith_overridden)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_ARITH_TWICE,
-                                  "layer", s->layers[layer].name, NULL);
     if (p->own_numerics)
         rc = apply_rule(p, layer, name, eq + 1, err);
     else if (known_name(eq + 1, assay_arith_name))
@@ -196,13 +217,36 @@ static int override_one(struct assay_prepared *p, const char *text,
     return rc;
 }
 
+/* Was the same layer named by an option before? */
+static bool is_again(const struct assay_strings *arith, size_t i)
+{
+    size_t n = (size_t)(strrchr(arith->v[i], '=') - arith->v[i]);
+
+    for (size_t k = 0; k < i; k++)
+        if ((size_t)(strrchr(arith->v[k], '=') - arith->v[k]) == n &&
+            memcmp(arith->v[k], arith->v[i], n) == 0)
+            return true;
+    return false;
+}
+
 int assay_prepare_arith(struct assay_prepared *p, const struct assay_options *o,
                         struct assay_err *err)
 {
     int rc = 0;
 
-    for (size_t i = 0; i < o->arith.n && rc == 0; i++)
-        rc = override_one(p, o->arith.v[i], err);
+    for (size_t i = 0; i < o->arith.n && rc == 0; i++) {
+        char name[512];
+
+        if (!is_again(&o->arith, i)) {
+            rc = override_one(p, o->arith.v[i], err);
+            continue;
+        }
+        snprintf(name, sizeof(name), "%.*s",
+                 (int)(strrchr(o->arith.v[i], '=') - o->arith.v[i]),
+                 o->arith.v[i]);
+        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_ARITH_TWICE,
+                                "layer", name, NULL);
+    }
     return rc;
 }
 

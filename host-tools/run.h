@@ -3,7 +3,8 @@
  * State of `assay run`, shared by its parts: select.c (which layers),
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
- * run_report.c (rows), run_lines.c and run_culprit.c (sentences).
+ * run_cause.c (why a culprit differs), run_report.c (rows), run_lines.c and
+ * run_culprit.c (sentences).
  * Internal to these files. One thread.
  */
 #ifndef ASSAY_HOST_RUN_H
@@ -16,7 +17,7 @@
 #include "host-tools/prepare.h"
 #include "host-tools/progress.h"
 
-#define ASSAY_SIDES ASSAY_CASE_SIDES /* 0 sim, 1 bpu */
+#define ASSAY_SIDES ASSAY_CASE_SIDES /* 0 sim, 1 bpu, 2 got */
 
 /* One layer in a column of the compiled model, over all samples. */
 struct assay_run_cell {
@@ -81,6 +82,19 @@ struct assay_run_culprit {
     enum assay_verdict verdict;
 };
 
+/* Bundles of culprits; run_failing.h. */
+struct assay_run_saved {
+    uint32_t layer;
+    enum assay_column column;
+    const char *path; /* in the run's arena */
+};
+struct assay_run_failing {
+    struct assay_run_saved *v; /* in the run's arena; by layer, then column */
+    size_t n;
+    /* A replay: elements of what was got when the bundle was made. */
+    uint64_t again, compared;
+};
+
 struct assay_run {
     const struct assay_options *o;
     struct assay_prepared p;
@@ -110,8 +124,11 @@ struct assay_run {
     bool is_running;
     struct assay_err error; /* of the backend; code 0: none */
     uint64_t started_ms, duration_ms;
-    char started[32];              /* RFC 3339 */
-    struct assay_fit_session *fit; /* what would fit, or NULL */
+    char started[32];                /* RFC 3339 */
+    struct assay_fit_session *fit;   /* what would fit, or NULL */
+    struct assay_run_causes *causes; /* run_cause.h; NULL: no culprit */
+    struct assay_run_failing failing;
+    struct assay_run_probes *probes; /* run_probe.h; NULL: none */
 };
 
 /* select.c: fills run and selected of every layer. */
@@ -148,7 +165,7 @@ int assay_run_on_side(struct assay_run *r, enum assay_case_side side,
 int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
     ASSAY_MUST_CHECK;
 /* Reads the sample's columns; assay_run_sides_judge compares and re-runs what
- * is needed (a failing backend: r->error), then forgets them. */
+ * is needed (a failing backend: r->error). */
 int assay_run_sides_read(struct assay_run *r, uint32_t sample,
                          struct assay_err *err) ASSAY_MUST_CHECK;
 int assay_run_sides_judge(struct assay_run *r) ASSAY_MUST_CHECK;
@@ -169,6 +186,10 @@ static inline enum assay_column assay_side_column(unsigned side)
 /* run_sample.c: everything of one sample. */
 int assay_run_sample(struct assay_run *r, uint32_t sample,
                      struct assay_err *err) ASSAY_MUST_CHECK;
+/* Its inputs, reference and columns; close in any case. */
+int assay_run_sample_open(struct assay_run *r, uint32_t sample,
+                          struct assay_err *err) ASSAY_MUST_CHECK;
+void assay_run_sample_close(struct assay_run *r);
 /* Is the layer's cumulative input free of differences? Call in order. */
 bool assay_run_inputs_equal(const struct assay_run *r, uint32_t layer);
 int64_t assay_run_producer(const struct assay_run *r, uint32_t tensor);

@@ -14,7 +14,7 @@
 int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
 {
     const struct assay_options *o = r->o;
-    const char *paths[ASSAY_SIDES] = {o->sim, o->bpu};
+    const char *paths[ASSAY_SIDES] = {o->sim, o->bpu, o->got};
     size_t tensors = (size_t)r->s->n_tensors + 1;
     size_t layers = (size_t)r->s->n_layers + 1;
     bool any = false;
@@ -306,7 +306,6 @@ int assay_run_sides_judge(struct assay_run *r)
     if (rc == 0 && r->sides[ASSAY_CASE_SIM].here &&
         r->sides[ASSAY_CASE_BPU].here)
         rc = relate(r);
-    assay_run_sides_forget(r);
     return rc;
 }
 

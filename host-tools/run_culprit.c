@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host-tools/report/report.h"
+#include "host-tools/run_failing.h"
 #include "host-tools/run_lines.h"
 
 #define TEXT 1024
@@ -217,8 +218,13 @@ static void also_item(const struct assay_run *r,
     char parts[TEXT] = "", edges[160], one[600];
     bool side = c->column != ASSAY_COL_CPU;
 
+    if (assay_run_cause_text(r, c->layer, c->column, one, sizeof(one))[0] !=
+        '\0')
+        snprintf(parts, sizeof(parts), ", %.300s", one);
+
     if (!side || c->verdict != sum->verdict)
-        snprintf(parts, sizeof(parts), ", %s", assay_verdict_name(c->verdict));
+        snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), ", %s",
+                 assay_verdict_name(c->verdict));
     if (c->column != sum->first_column)
         snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), ", %s",
                  assay_column_name(c->column));
@@ -332,6 +338,15 @@ static void layer_line(const struct assay_run *r, const struct assay_layer *y,
     assay_line_add(l, "  layer   ", text);
 }
 
+/* How many elements differ says nothing where they are elsewhere. */
+static bool is_layout(const struct assay_run *r, uint32_t layer,
+                      enum assay_column column)
+{
+    const struct assay_run_suspect *k = assay_run_cause_of(r, layer, column);
+
+    return k != NULL && k->has_layout;
+}
+
 static void cpu_lines(const struct assay_run *r, uint32_t layer,
                       struct assay_lines *l)
 {
@@ -339,8 +354,9 @@ static void cpu_lines(const struct assay_run *r, uint32_t layer,
     const struct assay_layer *y = &r->s->layers[layer];
     char text[TEXT], host[96], scalar[96], cpu[96];
 
-    where_lines(&r->s->tensors[y->output], &k->isolated,
-                elements_of(k, &k->isolated), l);
+    if (!is_layout(r, layer, ASSAY_COL_CPU))
+        where_lines(&r->s->tensors[y->output], &k->isolated,
+                    elements_of(k, &k->isolated), l);
     assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_LINE, "host",
                   column_state(k, ASSAY_COL_HOST, host, sizeof(host)), "scalar",
                   column_state(k, ASSAY_COL_CPU_SCALAR, scalar, sizeof(scalar)),
@@ -375,7 +391,7 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
 
     if (k->side[column - ASSAY_COL_SIM].input_differs)
         input_lines(r, &r->sides[column - ASSAY_COL_SIM], l);
-    else if (!edge_line(t, d, "  where   ", l))
+    else if (!is_layout(r, layer, column) && !edge_line(t, d, "  where   ", l))
         where_lines(t, d, k->column[column].count, l);
     if (through_text(r, layer, column, text, sizeof(text))[0] != '\0')
         assay_line_add(l, "          ", text);
@@ -389,6 +405,32 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
     assay_run_made_line(r, column, l);
     if (!window_line(r, y, l))
         layer_line(r, y, l);
+}
+
+/* pinpoint: every culprit's cause. */
+static void others_lines(const struct assay_run *r,
+                         const struct assay_run_summary *sum,
+                         struct assay_lines *l)
+{
+    char text[TEXT], prefix[64];
+
+    for (uint32_t i = 0; i < r->n_culprits; i++) {
+        const struct assay_run_culprit *c = &r->culprits[i];
+        const struct assay_layer *y = &r->s->layers[c->layer];
+        const struct assay_diff *d = culprit_diff(r, c->layer, c->column);
+
+        if (c->layer == sum->first_culprit && c->column == sum->first_column)
+            continue;
+        assay_message(text, sizeof(text), ASSAY_MSG_CULPRIT, "index",
+                      assay_num_u(c->layer).text, "name", y->name, "column",
+                      assay_column_name(c->column), NULL);
+        snprintf(prefix, sizeof(prefix),
+                 "%s: ", assay_verdict_name(c->verdict));
+        assay_line_add(l, prefix, text);
+        if (!is_layout(r, c->layer, c->column))
+            where_lines(&r->s->tensors[y->output], d, d->count, l);
+        assay_run_cause_lines(r, c->layer, c->column, l);
+    }
 }
 
 void assay_run_culprit_lines(const struct assay_run *r,
@@ -411,6 +453,11 @@ void assay_run_culprit_lines(const struct assay_run *r,
         cpu_lines(r, sum->first_culprit, l);
     else
         side_lines(r, sum->first_culprit, sum->first_column, l);
-    also_line(r, sum, l);
+    assay_run_cause_lines(r, sum->first_culprit, sum->first_column, l);
+    if (r->o->command == ASSAY_CMD_PINPOINT)
+        others_lines(r, sum, l);
+    else
+        also_line(r, sum, l);
     assay_run_fit_lines(r, l);
+    assay_run_failing_lines(r, sum, l);
 }

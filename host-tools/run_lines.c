@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host-tools/model/record.h"
 #include "host-tools/report/report.h"
 
 #define TEXT 1024
@@ -62,6 +63,10 @@ const char *assay_run_reference(const struct assay_run *r, char *out,
 
     if (r->n_golden == 0 || !c->has_goldens)
         return assay_message(out, cap, ASSAY_MSG_REF_HOST, NULL);
+    if (c->record != NULL) {
+        snprintf(out, cap, "%s", assay_record_text(c->record, "expected"));
+        return out;
+    }
     if (c->engine[0] == '\0')
         return assay_message(out, cap, ASSAY_MSG_REF_FILES, NULL);
     return assay_message(out, cap, ASSAY_MSG_HEAD_GOLDEN, "engine", c->engine,
@@ -240,10 +245,14 @@ static const char *gap_sentence(const struct assay_run *r,
                          assay_num_g(4, r->o->min_coverage).text, NULL);
 }
 
-/* A culprit of sim or bpu that no row of the verdict table explains. */
+/* A culprit of a column that no row of the verdict table explains. */
 static enum assay_message_id column_message(const struct assay_evidence *e,
                                             enum assay_column column)
 {
+    if (column == ASSAY_COL_GOT)
+        return ASSAY_MSG_VERDICT_COLUMN_UNKNOWN;
+    if (column == ASSAY_COL_GOT)
+        return ASSAY_MSG_VERDICT_GOT_UNEXPLAINED;
     if (e->cpu_ref == ASSAY_REL_DIFFERS)
         return ASSAY_MSG_VERDICT_COLUMN_AND_CPU;
     if (e->cpu_ref == ASSAY_REL_UNKNOWN)
@@ -289,6 +298,9 @@ static enum assay_message_id verdict_message(const struct assay_run *r,
         s->row_status[ASSAY_ROW_WITHIN] + s->row_status[ASSAY_ROW_INHERITED] >
             0)
         return ASSAY_MSG_VERDICT_MATCH_WITHIN;
+    if (s->first_column == ASSAY_COL_GOT &&
+        s->verdict == ASSAY_VERDICT_ARITHMETIC)
+        return ASSAY_MSG_VERDICT_GOT;
     if (s->verdict == ASSAY_VERDICT_UNEXPLAINED &&
         s->first_column != ASSAY_COL_CPU)
         return column_message(&s->evidence, s->first_column);
@@ -312,6 +324,7 @@ const char *assay_run_sentence(const struct assay_run *r,
                                size_t cap, enum assay_message_id *id)
 {
     const struct assay_layer *y;
+    char layout[200];
 
     if (!sum->has_verdict)
         return gap_sentence(r, sum, out, cap, id);
@@ -325,6 +338,9 @@ const char *assay_run_sentence(const struct assay_run *r,
         "numerics", r->p.numerics, "op", y->source_op, "arith", y->arith,
         "column", assay_column_name(sum->first_column), "everywhere",
         cpu_all_exact(sum) ? assay_message_text(ASSAY_MSG_EVERYWHERE) : "",
+        "layout",
+        assay_run_cause_text(r, sum->first_culprit, sum->first_column, layout,
+                             sizeof(layout)),
         NULL);
 }
 
@@ -527,7 +543,7 @@ static void last_line(const struct assay_run *r,
     bool match = sum->has_verdict && sum->verdict == ASSAY_VERDICT_MATCH;
 
     for (unsigned c = ASSAY_COL_CPU; c < ASSAY_COL_COUNT; c++) {
-        if ((sum->observed & (1u << c)) != 0)
+        if ((sum->observed & (1u << c)) != 0 || c == ASSAY_COL_GOT)
             continue;
         if (columns[0] != '\0')
             strcat(columns, ", ");
@@ -552,6 +568,7 @@ void assay_run_tail_lines(struct assay_run *r,
 
     count_lines(r, sum, l);
     gap_lines(r, sum, l);
+    assay_run_probe_lines(r, sum, l);
     if (sum->n_culprits > 0)
         assay_run_culprit_lines(r, sum, l);
     else if (!sum->has_verdict || only_inherited(sum))

@@ -56,6 +56,21 @@ void assay_run_culprit_lines(const struct assay_run *r,
 void assay_run_fit_lines(const struct assay_run *r, struct assay_lines *l);
 size_t assay_run_fits(const struct assay_run *r,
                       const struct assay_report_fit **out);
+/* run_cause_lines.c: why a culprit differs; the name of its cause, "" where
+ * none is proved; for JSON (in the run's arena). */
+void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
+                           enum assay_column column, struct assay_lines *l);
+const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
+                                 enum assay_column column, char *out,
+                                 size_t cap);
+/* Id alone, of any column: "P5", "L1", "". */
+const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer);
+size_t assay_run_hypotheses(const struct assay_run *r,
+                            const struct assay_report_hypothesis **out);
+/* run_probe.c: what the data never reached, of a run that matches. */
+void assay_run_probe_lines(const struct assay_run *r,
+                           const struct assay_run_summary *sum,
+                           struct assay_lines *l);
 /* The sentence of the whole run and the id of its message. */
 const char *assay_run_sentence(const struct assay_run *r,
                                const struct assay_run_summary *sum, char *out,

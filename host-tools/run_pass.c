@@ -4,7 +4,7 @@
 
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
-#include "host-tools/run.h"
+#include "host-tools/run_failing.h"
 #include "kernels/cpu.h"
 
 struct context {
@@ -203,6 +203,9 @@ static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
                 return rc;
             }
         }
+        if (r->p.c.record != NULL && !c->pass->isolated &&
+            c->pass->judge == NULL)
+            assay_run_replay_take(r, layer, data);
         assay_progress_layer(&r->progress, r->s->layers[layer].name);
     }
     rc = take(c, layer, data, bytes);

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "host-tools/report/report.h"
-#include "host-tools/run_lines.h"
+#include "host-tools/run_failing.h"
+#include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
 struct output {
@@ -16,7 +17,7 @@ struct output {
     struct assay_report_culprit *culprits;
     struct assay_lines head_lines, tail_lines;
     const char *not_examined[ASSAY_COL_COUNT];
-    const char *artifacts[4];
+    const char *artifacts[2]; /* reports */
     char sentence[1024], reference[256], hash[2 * ASSAY_SHA256_LEN + 1];
     char json_path[4096];
 };
@@ -72,6 +73,7 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->arith_overridden = l->arith_overridden;
     row->compared = k->n_compared > 0;
     row->verdict = k->verdict;
+    row->cause = assay_run_cause_id(r, i);
     for (unsigned s = ASSAY_SIDES; s-- > 0 && !k->judgement.culprit;) {
         if (k->side[s].judgement.culprit)
             row->verdict = k->side[s].verdict;
@@ -79,6 +81,7 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->cumulative = k->cumulative;
     row->isolated = k->isolated;
     row->time_us = k->time_us;
+    assay_run_probe_row(r, i, &row->probe);
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
         const struct assay_diff *d = &k->column[c];
 
@@ -303,7 +306,6 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
                                        sizeof(out->sentence), &id),
         .culprits = out->culprits,
         .not_examined = out->not_examined,
-        .artifacts = out->artifacts,
         .error = r->error.code != 0 ? r->error.text : "",
         .partial = r->error.code != 0 || r->interrupted != 0,
         .received_bytes = received,
@@ -312,6 +314,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         .n_lines = out->tail_lines.n,
     };
     f->verdict_id = assay_message_name(id);
+    f->n_hypotheses = assay_run_hypotheses(r, &f->hypotheses);
     f->n_fits = assay_run_fits(r, &f->fits);
     memcpy(f->status, sum->row_status, sizeof(f->status));
     memcpy(f->column_status[ASSAY_COL_CPU], sum->status, sizeof(sum->status));
@@ -320,19 +323,39 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
                sizeof(sum->side_status[s]));
     for (uint32_t i = 0; i < r->n_culprits && out->culprits != NULL; i++) {
         const struct assay_run_culprit *c = &r->culprits[i];
+        char text[200];
 
+        assay_run_cause_text(r, c->layer, c->column, text, sizeof(text));
         out->culprits[f->n_culprits++] = (struct assay_report_culprit){
             .index = c->layer,
             .name = r->s->layers[c->layer].name,
             .column = c->column,
             .verdict = c->verdict,
+            .hypothesis = assay_arena_str(r->arena, text, strlen(text)),
         };
     }
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
-        if ((sum->observed & (1u << c)) == 0 && c >= ASSAY_COL_CPU)
+        if ((sum->observed & (1u << c)) == 0 && c >= ASSAY_COL_CPU &&
+            c != ASSAY_COL_GOT)
             out->not_examined[f->n_not_examined++] =
                 assay_column_name((enum assay_column)c);
     }
+}
+
+/* Reports, then bundles. */
+static size_t list_artifacts(const struct assay_run *r, struct output *out,
+                             size_t n)
+{
+    size_t k = 0;
+    const char **v =
+        assay_arena_array(r->arena, n + r->failing.n + 1, sizeof(*v));
+
+    for (size_t i = 0; i < n && v != NULL; i++)
+        v[k++] = out->artifacts[i];
+    for (size_t i = 0; i < r->failing.n && v != NULL; i++)
+        v[k++] = r->failing.v[i].path;
+    out->foot.artifacts = v;
+    return k;
 }
 
 int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
@@ -353,6 +376,7 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     out->head_lines.wide = out->tail_lines.wide = r->o->wide;
     assay_run_head_lines(r, sum, &out->head_lines);
     assay_run_difference_lines(r, &out->head_lines);
+    assay_run_replay_lines(r, &out->head_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
     fill_head(r, sum, argc, argv, out);
     if (assay_run_numerics_rules(r, &out->head) < 0 ||
@@ -367,7 +391,7 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     }
     if (r->o->json != NULL)
         out->artifacts[n++] = r->o->json;
-    out->foot.n_artifacts = n;
+    out->foot.n_artifacts = list_artifacts(r, out, n);
     rc = write_report(r, out, r->o->json_stdout ? "json" : "text", NULL);
     for (size_t i = 0; i < n; i++) {
         if (write_report(r, out, "json", out->artifacts[i]) < 0)

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "host-tools/messages.h"
-#include "host-tools/run.h"
+#include "host-tools/run_cause.h"
+#include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
 int64_t assay_run_producer(const struct assay_run *r, uint32_t tensor)
@@ -28,7 +29,7 @@ bool assay_run_inputs_equal(const struct assay_run *r, uint32_t layer)
     return true;
 }
 
-static void close_sample(struct assay_run *r)
+void assay_run_sample_close(struct assay_run *r)
 {
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         for (unsigned c = 0; c < ASSAY_COL_COUNT; c++)
@@ -42,12 +43,14 @@ static void close_sample(struct assay_run *r)
     memset(&r->golden, 0, sizeof(r->golden));
 }
 
-static int open_sample(struct assay_run *r, struct assay_err *err)
+int assay_run_sample_open(struct assay_run *r, uint32_t sample,
+                          struct assay_err *err)
 {
     const struct assay_case *c = &r->p.c;
-    bool golden = c->goldens != NULL && c->goldens[r->sample] != NULL;
-    int rc = assay_case_inputs(&r->inputs, c, r->sample, r->s, &r->p.note, err);
+    bool golden = c->goldens != NULL && c->goldens[sample] != NULL;
+    int rc = assay_case_inputs(&r->inputs, c, sample, r->s, &r->p.note, err);
 
+    r->sample = sample;
     if (rc == 0 && golden)
         rc = assay_case_golden(&r->golden, c, r->sample, r->s, &r->p.note, err);
     if (rc < 0)
@@ -70,7 +73,7 @@ static int open_sample(struct assay_run *r, struct assay_err *err)
         r->now[i].facts.skipped = r->s->layers[i].op == ASSAY_OP_SKIPPED;
         r->now[i].facts.float_reference = r->layers[i].float_reference;
     }
-    return 0;
+    return assay_run_sides_read(r, sample, err);
 }
 
 static int need_host(struct assay_run *r)
@@ -333,6 +336,7 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     rc = run_columns(r, j, mask);
     if (rc == 0 && !stopped && r->interrupted == 0)
         rc = assay_run_sides_judge(r);
+    assay_run_causes_take(r, j);
     r->stopped = r->stopped || stopped;
     return rc;
 }
@@ -345,14 +349,11 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
     bool *mask = assay_calloc(n, 1), *behind = assay_calloc(n, 1);
     int rc;
 
-    r->sample = sample;
     if (j == NULL || mask == NULL || behind == NULL) {
         rc = assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
         goto out;
     }
-    rc = open_sample(r, err);
-    if (rc == 0)
-        rc = assay_run_sides_read(r, sample, err);
+    rc = assay_run_sample_open(r, sample, err);
     if (rc == 0 && r->o->save_outputs)
         rc = assay_run_save_open(r, err);
     if (rc == 0) {
@@ -360,11 +361,13 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
         if (rc < 0)
             rc = 0; /* told by r->error, r->stopped, r->interrupted */
         settle(r, j);
+        if (r->error.code == 0 && r->interrupted == 0)
+            assay_run_probe_take(r);
         if (r->saving != NULL)
             rc = assay_run_save_close(r, err);
     }
 out:
-    close_sample(r);
+    assay_run_sample_close(r);
     assay_free(j);
     assay_free(mask);
     assay_free(behind);

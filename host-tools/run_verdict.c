@@ -2,7 +2,7 @@
 /* From the layers of all samples to culprits, coverage and the exit code. */
 #include <string.h>
 
-#include "host-tools/run.h"
+#include "host-tools/run_cause.h"
 
 static enum assay_relation relation(bool seen, const struct assay_diff *d)
 {
@@ -16,6 +16,8 @@ static struct assay_evidence cpu_evidence(const struct assay_run *r,
                                           uint32_t layer)
 {
     const struct assay_run_layer *k = &r->layers[layer];
+    const struct assay_run_suspect *cause =
+        assay_run_cause_of(r, layer, ASSAY_COL_CPU);
 
     return (struct assay_evidence){
         .culprit = true,
@@ -29,6 +31,8 @@ static struct assay_evidence cpu_evidence(const struct assay_run *r,
         .host_cpu = k->host_cpu,
         .arithmetic_overridden = r->s->layers[layer].arith_overridden,
         .numerics_proved = assay_prepare_proved(&r->p, layer),
+        .layout_found = cause != NULL && cause->has_layout,
+        .hypothesis_proved = assay_run_cause_proved(cause),
     };
 }
 
@@ -78,6 +82,8 @@ static struct assay_evidence side_evidence(const struct assay_run *r,
     struct assay_evidence e = cpu_evidence(r, cpu);
     struct assay_column_state sim = state_of(r, layer, ASSAY_CASE_SIM, column);
     struct assay_column_state bpu = state_of(r, layer, ASSAY_CASE_BPU, column);
+    const struct assay_run_suspect *cause =
+        assay_run_cause_of(r, layer, column);
 
     e.cpu_ref = ASSAY_REL_UNKNOWN;
     if (r->layers[cpu].judgement.culprit)
@@ -85,6 +91,13 @@ static struct assay_evidence side_evidence(const struct assay_run *r,
     else if (k->n_compared > 0)
         e.cpu_ref = ASSAY_REL_EQUAL;
     e.input_differs = k->side[side].input_differs;
+    if (side == ASSAY_CASE_GOT) { /* some other engine: what it computes */
+        e.host_cpu = ASSAY_REL_EQUAL;
+        e.cpu_ref = ASSAY_REL_DIFFERS;
+        e.numerics_proved = true;
+    }
+    e.layout_found = cause != NULL && cause->has_layout;
+    e.hypothesis_proved = assay_run_cause_proved(cause);
     assay_column_relations(&e, side == ASSAY_CASE_BPU, &sim, &bpu,
                            k->apart && k->sim_bpu == ASSAY_REL_EQUAL
                                ? ASSAY_REL_UNKNOWN
@@ -224,7 +237,7 @@ struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer)
 static uint32_t missing_columns(const struct assay_run *r,
                                 const struct assay_run_summary *sum)
 {
-    const char *named[ASSAY_SIDES] = {r->o->sim, r->o->bpu};
+    const char *named[ASSAY_SIDES] = {r->o->sim, r->o->bpu, r->o->got};
     uint32_t missing = r->o->require & ~sum->observed;
 
     for (unsigned s = 0; s < ASSAY_SIDES; s++) {

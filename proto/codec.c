@@ -11,6 +11,8 @@
 /* A header of 1 MiB cannot honestly need more than this when decoded. */
 #define DECODE_BUDGET (32u * 1024 * 1024)
 #define OWNER_MAX 200
+#define NOTE_KEY_MAX 64
+#define NOTE_TEXT_MAX (64u * 1024)
 
 struct owner {
     struct assay_codec_alloc alloc;
@@ -215,6 +217,58 @@ static int get_layer_begin(const Assay__Pb__LayerBegin *in,
     return 0;
 }
 
+static int get_note(const Assay__Pb__Note *in, struct assay_msg_note *out,
+                    struct assay_err *err)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    size_t key = strlen(in->key), text = strlen(in->text);
+
+    if (key == 0 || key > NOTE_KEY_MAX || strspn(in->key, letters) != key)
+        return assay_fail(err, ASSAY_EPROTOCOL,
+                          "message NOTE: the key is expected to have 1..64 of "
+                          "a-z 0-9 _ . -");
+    if (text > NOTE_TEXT_MAX)
+        return bad_field(err, ASSAY_MSG_NOTE, "text length", text,
+                         "at most 65536");
+    for (size_t i = 0; i < text; i++) {
+        unsigned char c = (unsigned char)in->text[i];
+
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            return bad_field(err, ASSAY_MSG_NOTE, "text byte", c,
+                             "no control bytes");
+    }
+    out->key = in->key;
+    out->text = in->text;
+    return 0;
+}
+
+static int get_notes(struct assay_msg *m, const Assay__Pb__Envelope *env,
+                     struct assay_err *err)
+{
+    struct assay_msg_note_tensor *t = &m->u.note_tensor;
+
+    switch (m->type) {
+    case ASSAY_MSG_NOTE: return get_note(env->note, &m->u.note, err);
+    case ASSAY_MSG_NOTE_TENSOR:
+        if (env->note_tensor->kind < ASSAY_NOTE_EXPECTED ||
+            env->note_tensor->kind > ASSAY_NOTE_GOT)
+            return bad_field(err, m->type, "kind", env->note_tensor->kind,
+                             "1 (expected) or 2 (got)");
+        t->kind = (enum assay_note_kind)env->note_tensor->kind;
+        t->tensor = env->note_tensor->tensor;
+        t->total = env->note_tensor->total;
+        t->offset = env->note_tensor->offset;
+        return check_chunk(t->offset, t->total, m->payload_bytes, m->type, err);
+    case ASSAY_MSG_NOTE_END:
+        m->u.note_end.frames = env->note_end->frames;
+        return get_digest(&env->note_end->digest, m->u.note_end.digest, 16,
+                          m->type, err);
+    default:
+        return assay_fail(err, ASSAY_EINTERNAL, "message %s is not decoded",
+                          assay_msg_name(m->type));
+    }
+}
+
 static int get_results(struct assay_msg *m, const Assay__Pb__Envelope *env,
                        struct assay_err *err)
 {
@@ -249,9 +303,7 @@ static int get_results(struct assay_msg *m, const Assay__Pb__Envelope *env,
         m->u.run_end.time_us = env->run_end->time_us;
         return get_error(env->run_end->error, &m->u.run_end.error, m->type,
                          err);
-    default:
-        return assay_fail(err, ASSAY_EINTERNAL, "message %s is not decoded",
-                          assay_msg_name(m->type));
+    default: return get_notes(m, env, err);
     }
 }
 
@@ -336,7 +388,7 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
 static bool has_payload(enum assay_msg_type type)
 {
     return type == ASSAY_MSG_BLOB_PUT || type == ASSAY_MSG_RUN_TENSOR ||
-           type == ASSAY_MSG_CHUNK;
+           type == ASSAY_MSG_CHUNK || type == ASSAY_MSG_NOTE_TENSOR;
 }
 
 static int check_envelope(const Assay__Pb__Envelope *env,

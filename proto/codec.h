@@ -117,6 +117,23 @@ struct assay_msg_error {
     uint32_t layer;
 };
 
+struct assay_msg_note {
+    const char *key;  /* 1..64 of a-z 0-9 _ . - */
+    const char *text; /* up to 64 KiB, of control bytes newline and tab only */
+};
+
+enum assay_note_kind { ASSAY_NOTE_EXPECTED = 1, ASSAY_NOTE_GOT = 2 };
+struct assay_msg_note_tensor {
+    enum assay_note_kind kind;
+    uint32_t tensor;
+    uint64_t total, offset;
+};
+
+struct assay_msg_note_end {
+    uint64_t frames;
+    uint8_t digest[16];
+};
+
 struct assay_msg_run_end {
     uint32_t run, layers_done, layers_missing;
     uint64_t bytes, time_us;
@@ -139,6 +156,9 @@ struct assay_msg {
         struct assay_msg_layer_end layer_end;
         struct assay_msg_missing missing;
         struct assay_msg_run_end run_end;
+        struct assay_msg_note note;
+        struct assay_msg_note_tensor note_tensor;
+        struct assay_msg_note_end note_end;
         uint64_t number; /* CREDIT bytes; CANCEL run; PING, PONG nonce */
         struct assay_msg_info info; /* STATUS_REPLY */
         struct assay_msg_error error;

@@ -48,6 +48,9 @@ struct scratch {
         Assay__Pb__Pong pong;
         Assay__Pb__Status status;
         Assay__Pb__StatusReply status_reply;
+        Assay__Pb__Note note;
+        Assay__Pb__NoteTensor note_tensor;
+        Assay__Pb__NoteEnd note_end;
         Assay__Pb__Error error;
     } u;
     Assay__Pb__Info info;
@@ -279,6 +282,30 @@ static void put_run(struct scratch *s, const struct assay_msg *m)
     }
 }
 
+static void put_note(struct scratch *s, const struct assay_msg *m)
+{
+    switch (m->type) {
+    case ASSAY_MSG_NOTE:
+        BODY(s, note, NOTE);
+        s->u.note.key = str(m->u.note.key);
+        s->u.note.text = str(m->u.note.text);
+        break;
+    case ASSAY_MSG_NOTE_TENSOR:
+        BODY(s, note_tensor, NOTE_TENSOR);
+        s->u.note_tensor.kind = (uint32_t)m->u.note_tensor.kind;
+        s->u.note_tensor.tensor = m->u.note_tensor.tensor;
+        s->u.note_tensor.total = m->u.note_tensor.total;
+        s->u.note_tensor.offset = m->u.note_tensor.offset;
+        break;
+    case ASSAY_MSG_NOTE_END:
+        BODY(s, note_end, NOTE_END);
+        s->u.note_end.frames = m->u.note_end.frames;
+        s->u.note_end.digest = bin(m->u.note_end.digest, 16);
+        break;
+    default: break;
+    }
+}
+
 int assay_msg_frame(struct assay_buf *out, const struct assay_msg *m,
                     bool from_agent, uint32_t sequence, struct assay_err *err)
 {
@@ -293,6 +320,8 @@ int assay_msg_frame(struct assay_buf *out, const struct assay_msg *m,
         put_blobs(&s, m);
     if (s.env.body_case == 0)
         put_run(&s, m);
+    if (s.env.body_case == 0)
+        put_note(&s, m);
     assert((int)s.env.body_case == (int)m->type);
 
     n = assay__pb__envelope__get_packed_size(&s.env);

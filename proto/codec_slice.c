@@ -127,6 +127,28 @@ static int put_programs(struct assay_arena *a, Assay__Pb__Layer *o,
     return 0;
 }
 
+static int put_fields(struct assay_arena *a, Assay__Pb__Layer *o,
+                      const struct assay_layer *l)
+{
+    o->n_fields = l->n_fields;
+    if (l->n_fields == 0)
+        return 0;
+    o->fields = assay_arena_array(a, l->n_fields, sizeof(*o->fields));
+    if (o->fields == NULL)
+        return ASSAY_EMEMORY;
+    for (uint32_t i = 0; i < l->n_fields; i++) {
+        const struct assay_field *f = &l->fields[i];
+
+        o->fields[i] = assay_arena_alloc(a, sizeof(**o->fields));
+        if (o->fields[i] == NULL)
+            return ASSAY_EMEMORY;
+        assay__pb__field__init(o->fields[i]);
+        o->fields[i]->name = str(f->name);
+        o->fields[i]->v = bin(f->v, (size_t)f->n * sizeof(*f->v));
+    }
+    return 0;
+}
+
 static int put_layer(struct assay_arena *a, Assay__Pb__Layer **out,
                      const struct assay_layer *l)
 {
@@ -147,10 +169,15 @@ static int put_layer(struct assay_arena *a, Assay__Pb__Layer **out,
     o->arith = str(l->arith);
     o->arith_overridden = l->arith_overridden;
     o->skip_reason = str(l->skip_reason);
+    o->form = str(l->form);
+    o->rule = str(l->rule);
+    o->half = l->half;
     rc = assay_codec_put_params(a, o, l);
     if (rc < 0)
         return rc;
     rc = put_programs(a, o, l);
+    if (rc == 0)
+        rc = put_fields(a, o, l);
     if (rc < 0)
         return rc;
     *out = o;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/core/buf.h"
+#include "lib/core/form.h"
 #include "proto/assay.pb-c.h"
 #include "proto/codec.h"
 #include "proto/codec_alloc.h"
@@ -323,6 +324,62 @@ static int get_names(struct get *g, const Assay__Pb__Layer *in,
     return 0;
 }
 
+#define MAX_FIELDS 64
+
+static int get_field(struct get *g, const Assay__Pb__Field *in,
+                     struct assay_field *f)
+{
+    const void *v = NULL;
+    int rc;
+
+    if (in->v.len == 0 || in->v.len % sizeof(*f->v) != 0)
+        return assay_fail(g->err, ASSAY_EPROTOCOL,
+                          "%zu bytes, expected 8 for each value", in->v.len);
+    rc = get_str(g, in->name, &f->name);
+    if (rc == 0)
+        rc = get_copy(g, in->v.data, in->v.len, &v);
+    if (rc < 0)
+        return rc;
+    f->v = v;
+    f->n = (uint32_t)(in->v.len / sizeof(*f->v));
+    if (assay_field_is_tensor(f->name) &&
+        (f->n != 1 || f->v[0] < 0 || f->v[0] >= (int64_t)g->slice->n_tensors))
+        return assay_fail(g->err, ASSAY_EPROTOCOL,
+                          "'%.40s' is expected to be an index of a tensor",
+                          f->name);
+    return 0;
+}
+
+/* Its form, and the fields that its rule reads. */
+static int get_form(struct get *g, const Assay__Pb__Layer *in,
+                    struct assay_layer *l)
+{
+    int rc = 0;
+
+    if (in->n_fields > MAX_FIELDS)
+        return bad(g, "fields", in->n_fields, "at most 64");
+    l->half = in->half;
+    if (in->form[0] != '\0')
+        rc = get_str(g, in->form, &l->form);
+    if (rc == 0 && in->rule[0] != '\0')
+        rc = get_str(g, in->rule, &l->rule);
+    if (rc < 0 || in->n_fields == 0)
+        return rc;
+    if (charge(g, in->n_fields * sizeof(*l->fields)) < 0)
+        return ASSAY_EMEMORY;
+    l->fields =
+        assay_arena_array(g->slice->arena, in->n_fields, sizeof(*l->fields));
+    if (l->fields == NULL)
+        return assay_fail(g->err, ASSAY_EMEMORY, "no memory for a slice");
+    for (size_t i = 0; i < in->n_fields; i++) {
+        rc = get_field(g, in->fields[i], &l->fields[i]);
+        if (rc < 0)
+            return assay_err_prefix(g->err, "field %zu", i);
+    }
+    l->n_fields = (uint32_t)in->n_fields;
+    return 0;
+}
+
 static int get_layer(struct get *g, const Assay__Pb__Layer *in)
 {
     struct assay_layer *l;
@@ -361,6 +418,8 @@ static int get_layer(struct get *g, const Assay__Pb__Layer *in)
         rc = get_params(g, in, l);
     if (rc == 0)
         rc = get_programs(g, in, l);
+    if (rc == 0)
+        rc = get_form(g, in, l);
     return rc;
 }
 

@@ -42,7 +42,7 @@ const char *assay_row_reason_name(enum assay_row_reason r)
 const char *assay_column_name(enum assay_column c)
 {
     static const char *const names[ASSAY_COL_COUNT] = {
-        "host", "cpu-scalar", "cpu", "sim", "bpu",
+        "host", "cpu-scalar", "cpu", "sim", "bpu", "got",
     };
 
     return (unsigned)c < ASSAY_COL_COUNT ? names[c] : "?";

@@ -94,7 +94,8 @@ enum assay_column {
     ASSAY_COL_CPU = 2,
     ASSAY_COL_SIM = 3,
     ASSAY_COL_BPU = 4,
-    ASSAY_COL_COUNT = 5,
+    ASSAY_COL_GOT = 5, /* of pinpoint: another library, CPU, board */
+    ASSAY_COL_COUNT = 6,
 };
 const char *assay_column_name(enum assay_column c);
 
@@ -260,6 +261,17 @@ struct assay_row_vendor {
     double cosine, threshold;
 };
 
+/* What the run's data reached in a layer, on the reference's inputs. */
+struct assay_row_probe {
+    bool looked;   /* else nothing of it is known */
+    bool has_sums; /* the layer sums integer products: */
+    int64_t min, max;
+    int headroom;    /* bits by which they could grow in 32; negative: wraps */
+    int headroom_16; /* the same in 16 bits */
+    const char *const *never; /* steps that met no tie, or no end; borrowed */
+    size_t n_never;
+};
+
 /* One layer of a report: all that any format prints. */
 struct assay_row {
     uint32_t index; /* the layer's, in execution order */
@@ -270,11 +282,13 @@ struct assay_row {
     enum assay_row_reason reason;
     const char *detail; /* one sentence or "" */
     bool culprit, arith_overridden, compared;
-    enum assay_verdict verdict;   /* of a culprit */
+    enum assay_verdict verdict; /* of a culprit */
+    const char *cause; /* its id where one is proved, "P5"; "" or NULL */
     struct assay_diff cumulative; /* count 0: not run so */
     struct assay_diff isolated;   /* on the reference's inputs */
     struct assay_row_column columns[ASSAY_COL_COUNT];
     uint64_t time_us;
+    struct assay_row_probe probe;
     bool has_vendor;
     struct assay_row_vendor vendor;
 };

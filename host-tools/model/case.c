@@ -11,6 +11,7 @@
 #include "host-tools/model/case_meta.h"
 #include "host-tools/model/differ.h"
 #include "host-tools/model/file.h"
+#include "host-tools/model/record.h"
 
 #define MAX_SAMPLES 100000
 #define MAX_META ((size_t)16 << 20)
@@ -124,6 +125,7 @@ void assay_case_close(struct assay_case *c)
     assay_free(c->input_rows);
     assay_case_columns_close(c);
     assay_case_differences_close(c);
+    assay_record_close(c->record);
     assay_free(c->name);
     assay_free(c->folder);
     assay_free(c->model_path);

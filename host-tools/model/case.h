@@ -12,11 +12,13 @@
 
 #define ASSAY_CASE_WHOLE SIZE_MAX
 
-/* What the compiled model gave: in the vendor's simulator, on the board. */
+/* What the compiled model gave: in the vendor's simulator, on the board; and
+ * what anybody else gave (--got). */
 enum assay_case_side {
     ASSAY_CASE_SIM = 0,
     ASSAY_CASE_BPU = 1,
-    ASSAY_CASE_SIDES = 2,
+    ASSAY_CASE_GOT = 2,
+    ASSAY_CASE_SIDES = 3,
 };
 struct assay_case_column {
     char **paths; /* n_samples: an npz, or a folder of the simulator's texts; */
@@ -53,6 +55,8 @@ struct assay_case {
     size_t n_told;
     struct assay_case_difference *differences; /* owned */
     size_t n_differences;
+    /* A bundle that its samples come from, instead of files (record.h). */
+    struct assay_bundle *record; /* owned; NULL: none */
 };
 
 int assay_case_open(struct assay_case *out, const char *folder,
@@ -67,7 +71,7 @@ int assay_case_from_files(struct assay_case *out, const char *model,
                           const struct assay_model_note *note,
                           struct assay_err *err) ASSAY_MUST_CHECK;
 /* Finds the compiled model's columns: paths[side] (an option's) or the
- * folders sim/ and bpu/ of the case; `hybrid`: an option's or hybrid.onnx of
+ * folders sim/, bpu/ and got/ of the case; `hybrid`: an option's or hybrid.onnx of
  * the case. NULL: not given. Once, after open. */
 int assay_case_find_columns(struct assay_case *c,
                             const char *const paths[ASSAY_CASE_SIDES],

@@ -10,10 +10,11 @@
 #include "host-tools/model/case.h"
 #include "host-tools/model/file.h"
 #include "host-tools/model/hbdk_text.h"
+#include "host-tools/model/record.h"
 
 #define MAX_ENTRIES 200000
 
-static const char *const folders[ASSAY_CASE_SIDES] = {"sim", "bpu"};
+static const char *const folders[ASSAY_CASE_SIDES] = {"sim", "bpu", "got"};
 
 static void tell(const struct assay_model_note *note, const char *path,
                  const char *name, const char *why)
@@ -403,6 +404,8 @@ int assay_case_find_columns(struct assay_case *c,
 {
     int rc = 0;
 
+    if (c->record)
+        return assay_record_columns(c, err);
     for (unsigned s = 0; !rc && s < ASSAY_CASE_SIDES; s++)
         rc = find_side(c, (enum assay_case_side)s, paths[s], note, err);
     if (!rc)

@@ -6,12 +6,15 @@
 #include "host-tools/model/file.h"
 #include "host-tools/model/mlir_import.h"
 #include "host-tools/model/onnx.h"
+#include "host-tools/model/record.h"
 
 #define MAX_MODEL_BYTES ((size_t)2 << 30)
 
 static const struct assay_model_reader *const readers[] = {
     &assay_onnx_reader,
     &assay_mlir_reader,
+    &assay_slice_reader,
+    &assay_bundle_reader,
 };
 #define N_READERS (sizeof(readers) / sizeof(readers[0]))
 
@@ -34,8 +37,7 @@ static const struct assay_model_reader *by_name(const char *path)
 static const struct assay_model_reader *pick(const char *path,
                                              const uint8_t *data, size_t n)
 {
-    static const char *const others[] = {".tflite", ".slice", ".bc", ".hbm",
-                                         ".npz"};
+    static const char *const others[] = {".tflite", ".bc", ".hbm", ".npz"};
     const struct assay_model_reader *r = by_name(path);
 
     if (r)
@@ -54,9 +56,11 @@ static int name_slice(struct assay_slice *s, const char *path,
 {
     const char *base = strrchr(path, '/');
 
+    s->model_format = r->format;
+    if (r->recorded)
+        return 0;
     base = base ? base + 1 : path;
     s->model_name = assay_arena_str(s->arena, base, strlen(base));
-    s->model_format = r->format;
     if (!s->model_name)
         return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", path);
     return 0;
@@ -82,13 +86,14 @@ static int open_read(struct assay_slice **s, const char *path,
                         path);
     else if (!r)
         rc = assay_fail(err, ASSAY_EUNSUPPORTED,
-                        "%s: not a known model format, expected .onnx or .mlir",
+                        "%s: not a known model format, expected .onnx, .mlir, "
+                        ".slice or .assay",
                         path);
     else
         rc = r->open(s, data, n, path, note, err);
     if (!rc)
         rc = name_slice(*s, path, r, err);
-    if (!rc)
+    if (!rc && !r->recorded)
         assay_sha256(data, n, (*s)->model_sha256);
     assay_free(data);
     return rc;

@@ -31,6 +31,8 @@ struct assay_model_reader {
     const char *format; /* "onnx" */
     const char *suffix; /* ".onnx" */
     bool mapped;        /* text of any size: mapped, not read */
+    bool recorded;      /* a slice as it is: with its model's name and hash, */
+                        /* and with its programs */
     bool (*probe)(const uint8_t *head, size_t n);
     int (*open)(struct assay_slice **out, const uint8_t *data, size_t n,
                 const char *file, const struct assay_model_note *note,
@@ -38,7 +40,8 @@ struct assay_model_reader {
 };
 
 /* Reads the file, picks the reader, checks the size cap, fills model_name,
- * model_format and model_sha256. No programs yet. */
+ * model_format and model_sha256. No programs yet, but in a recorded slice
+ * (model_format "slice"). */
 int assay_model_open(struct assay_slice **out, const char *path,
                      const struct assay_model_note *note, struct assay_err *err)
     ASSAY_MUST_CHECK;

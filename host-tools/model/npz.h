@@ -44,6 +44,10 @@ int assay_npz_create(struct assay_npz_writer **out, const char *path,
 int assay_npz_add(struct assay_npz_writer *w, const char *name,
                   enum assay_dtype dtype, uint32_t rank, const int64_t *dims,
                   const void *data, struct assay_err *err) ASSAY_MUST_CHECK;
+/* Dense bytes in the tensor's stored order; npz_tensor.c. */
+int assay_npz_add_tensor(struct assay_npz_writer *w,
+                         const struct assay_tensor *t, const void *data,
+                         struct assay_err *err) ASSAY_MUST_CHECK;
 int assay_npz_finish(struct assay_npz_writer *w, struct assay_err *err)
     ASSAY_MUST_CHECK;                             /* frees w */
 void assay_npz_abort(struct assay_npz_writer *w); /* NULL safe, frees w */

@@ -12,6 +12,7 @@
 #include "host-tools/model/differ.h"
 #include "host-tools/model/file.h"
 #include "host-tools/model/hbdk_text.h"
+#include "host-tools/model/record.h"
 #include "host-tools/model/sample.h"
 
 #define MAX_FILES 100000
@@ -560,16 +561,14 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
                         struct assay_err *err)
 {
     struct assay_sample s = {0};
-    struct loader l = {.s = &s,
-                       .c = c,
-                       .sample = sample,
-                       .slice = slice,
-                       .map = map,
-                       .note = note,
-                       .err = err};
+    struct loader l = {&s, c, sample, slice, map, {0}, note, NULL, err};
     const char *path = c->columns[side].paths[sample];
-    int rc = assay_sample_new(&s, slice, err);
+    int rc;
 
+    if (c->record)
+        return assay_record_sample(out, c, sample, slice, ASSAY_RECORD_GOT,
+                                   err);
+    rc = assay_sample_new(&s, slice, err);
     if (rc)
         return rc;
     l.disputed =

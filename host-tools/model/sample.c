@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host-tools/model/case_meta.h"
+#include "host-tools/model/record.h"
 
 void assay_sample_close(struct assay_sample *s)
 {
@@ -194,6 +195,9 @@ int assay_case_inputs(struct assay_sample *out, const struct assay_case *c,
     size_t nth = 0;
     int rc = check_sample(c, sample, err);
 
+    if (!rc && c->record)
+        return assay_record_sample(out, c, sample, slice, ASSAY_RECORD_INPUTS,
+                                   err);
     if (!rc)
         rc = read_file(&z, c->inputs[sample], note, err);
     if (!rc)
@@ -289,6 +293,9 @@ int assay_case_golden(struct assay_sample *out, const struct assay_case *c,
     struct assay_npz z = {0};
     int rc = check_sample(c, sample, err);
 
+    if (!rc && c->record)
+        return assay_record_sample(out, c, sample, slice, ASSAY_RECORD_EXPECTED,
+                                   err);
     if (!rc)
         rc = assay_sample_new(&s, slice, err);
     if (!rc && c->goldens[sample])

@@ -336,6 +336,19 @@ static json_t *vendor_of(struct assay_report *r,
     return o;
 }
 
+static void put_probe(struct assay_report *r, json_t *row,
+                      const struct assay_row_probe *p)
+{
+    set(r, row, "accumulator",
+        p->has_sums
+            ? json_pack("{s:I, s:I, s:i, s:b, s:b}", "min", (json_int_t)p->min,
+                        "max", (json_int_t)p->max, "headroom_bits", p->headroom,
+                        "exceeds_16", p->headroom_16 < 0, "saturated",
+                        p->headroom < 0)
+            : json_null());
+    set(r, row, "never_reached", texts(r, p->never, p->n_never));
+}
+
 static int json_row(struct assay_report *r, const struct assay_row *row)
 {
     const struct assay_tensor *t = row->tensor;
@@ -373,6 +386,8 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     set(r, time, "compute", integer(row->time_us));
     set(r, o, "time_us", time);
     set(r, o, "kernel", text(row->kernel));
+    if (row->probe.looked)
+        put_probe(r, o, &row->probe);
     if (row->has_vendor)
         set(r, o, "vendor", vendor_of(r, &row->vendor));
     if (row->culprit)
@@ -394,7 +409,10 @@ static void put_culprits(struct assay_report *r,
         set(r, o, "name", text(c->name));
         set(r, o, "column", text(assay_column_name(c->column)));
         set(r, o, "verdict", text(assay_verdict_name(c->verdict)));
-        set(r, o, "hypothesis", json_null());
+        set(r, o, "hypothesis",
+            c->hypothesis != NULL && c->hypothesis[0] != '\0'
+                ? text(c->hypothesis)
+                : json_null());
         append(r, a, o);
     }
     set(r, r->root, "culprits", a);
@@ -419,6 +437,31 @@ static void put_column_counts(struct assay_report *r,
         set(r, all, assay_column_name((enum assay_column)c), o);
     }
     set(r, r->root, "column_counts", all);
+}
+
+static json_t *hypotheses(struct assay_report *r,
+                          const struct assay_report_foot *f)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < f->n_hypotheses; i++) {
+        const struct assay_report_hypothesis *v = &f->hypotheses[i];
+        json_t *o = json_object();
+
+        set(r, o, "layer", integer(v->layer));
+        set(r, o, "name", text(v->name));
+        set(r, o, "column", text(assay_column_name(v->column)));
+        set(r, o, "id", text(v->id));
+        set(r, o, "differing_matched", integer(v->differing_matched));
+        set(r, o, "differing", integer(v->differing));
+        set(r, o, "all_matched", integer(v->all_matched));
+        set(r, o, "all", integer(v->all));
+        set(r, o, "proved", json_boolean(v->proved));
+        set(r, o, "scope", v->scope[0] != '\0' ? text(v->scope) : json_null());
+        set(r, o, "class", v->proved ? integer(v->class_number) : json_null());
+        append(r, a, o);
+    }
+    return a;
 }
 
 static json_t *fits(struct assay_report *r, const struct assay_report_foot *f)
@@ -462,7 +505,7 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
     put_column_counts(r, f);
     if (json_object_set(r->root, "layers", r->layers) != 0)
         r->failed = true;
-    set(r, r->root, "hypotheses", json_array());
+    set(r, r->root, "hypotheses", hypotheses(r, f));
     set(r, r->root, "fits", fits(r, f));
     put_culprits(r, f);
     set(r, r->root, "verdict",

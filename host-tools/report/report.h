@@ -53,6 +53,7 @@ struct assay_report_culprit {
     const char *name;
     enum assay_column column;
     enum assay_verdict verdict;
+    const char *hypothesis; /* "P5=bottom:128", a layout; "", NULL: none */
 };
 
 /* What fit-arith found for a form; rule "": nothing in its space. */
@@ -62,6 +63,17 @@ struct assay_report_fit {
     bool cut;            /* by the time, before all layers were searched */
     size_t layers, differing, candidates, classes, space;
     uint64_t elements;
+};
+
+/* An entry of the catalogue that gives some of what a culprit's column got. */
+struct assay_report_hypothesis {
+    uint32_t layer;
+    const char *name; /* of the layer */
+    enum assay_column column;
+    const char *id, *scope; /* "P5=bottom:128"; "channels 64..65" or "" */
+    uint64_t differing_matched, differing, all_matched, all;
+    uint32_t class_number; /* of proved ones: equal number, equal layer */
+    bool proved;
 };
 
 /* What is known behind the last row. */
@@ -75,6 +87,8 @@ struct assay_report_foot {
     const char *verdict_id, *sentence; /* "" none */
     const struct assay_report_culprit *culprits;
     size_t n_culprits;
+    const struct assay_report_hypothesis *hypotheses;
+    size_t n_hypotheses;
     const struct assay_report_fit *fits;
     size_t n_fits;
     const char *const *not_examined;

@@ -18,6 +18,7 @@ enum field {
     F_CPU,
     F_SIM,
     F_BPU,
+    F_GOT,
     F_MISM,
     F_MAX,
     F_BIAS,
@@ -45,6 +46,7 @@ static const struct {
     [F_CPU] = {"cpu", 0, 9, 9, false, false},
     [F_SIM] = {"sim", 0, 9, 9, false, false},
     [F_BPU] = {"bpu", 0, 9, 9, false, false},
+    [F_GOT] = {"got", 0, 9, 9, false, false},
     [F_MISM] = {"mism", 12, 12, 11, true, false},
     [F_MAX] = {"max", 5, 5, 5, true, false},
     [F_BIAS] = {"bias", 5, 0, 0, true, false},
@@ -67,14 +69,19 @@ struct assay_report {
 /* 0: the field is not in this report's table. */
 static int width_of(const struct assay_report *r, enum field k)
 {
-    const uint32_t sim = 1u << ASSAY_COL_SIM, bpu = 1u << ASSAY_COL_BPU;
+    static const struct {
+        enum field field;
+        enum assay_column column;
+    } sides[] = {
+        {F_SIM, ASSAY_COL_SIM}, {F_BPU, ASSAY_COL_BPU}, {F_GOT, ASSAY_COL_GOT}};
+    bool many = (r->columns & (r->columns - 1)) != 0;
 
     if (r->columns == 0)
         return fields[k].width;
-    if ((k == F_SIM && (r->columns & sim) == 0) ||
-        (k == F_BPU && (r->columns & bpu) == 0))
-        return 0;
-    return r->columns == (sim | bpu) ? fields[k].both : fields[k].compiled;
+    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
+        if (k == sides[i].field && (r->columns & 1u << sides[i].column) == 0)
+            return 0;
+    return many ? fields[k].both : fields[k].compiled;
 }
 
 static bool inside_character(char c) /* of UTF-8: not its first byte */
@@ -281,6 +288,7 @@ static void put_row(struct assay_report *r, const struct assay_row *row)
                  [F_CPU] = cell_text(&row->columns[ASSAY_COL_CPU]),
                  [F_SIM] = cell_text(&row->columns[ASSAY_COL_SIM]),
                  [F_BPU] = cell_text(&row->columns[ASSAY_COL_BPU]),
+                 [F_GOT] = cell_text(&row->columns[ASSAY_COL_GOT]),
                  [F_MISM] = mism,
                  [F_MAX] = max,
                  [F_BIAS] = bias,
@@ -288,7 +296,9 @@ static void put_row(struct assay_report *r, const struct assay_row *row)
                  [F_COS] = cosine,
                  [F_SQNR] = sqnr,
                  [F_ISOLATED] = iso,
-                 [F_CAUSE] = "-", /* the search for causes fills it */
+                 [F_CAUSE] = row->cause != NULL && row->cause[0] != '\0'
+                                 ? row->cause
+                                 : "-",
                  [F_STATUS] = status_text(row->status),
              },
              row->status == ASSAY_ROW_DIVERGED);

@@ -40,6 +40,8 @@
 #ifndef ASSAY_CORE_FORM_H
 #define ASSAY_CORE_FORM_H
 
+#include <string.h>
+
 #include "lib/core/slice.h"
 
 /* Of a layer: its field of that name, or NULL. */
@@ -49,6 +51,17 @@ const struct assay_field *assay_field_find(const struct assay_layer *l,
 int assay_field_add(struct assay_slice *s, struct assay_layer *l,
                     const char *name, uint32_t n, const int64_t *v,
                     struct assay_err *err) ASSAY_MUST_CHECK;
+
+/* What a rule has made of a layer: its field is the index of a tensor. */
+#define ASSAY_FIELD_BIAS ".bias"
+#define ASSAY_FIELD_TABLE ".table"
+#define ASSAY_FIELD_TABLE_UNSIGNED ".table_unsigned"
+static inline bool assay_field_is_tensor(const char *name)
+{
+    return strcmp(name, ASSAY_FIELD_BIAS) == 0 ||
+           strcmp(name, ASSAY_FIELD_TABLE) == 0 ||
+           strcmp(name, ASSAY_FIELD_TABLE_UNSIGNED) == 0;
+}
 
 /* i-th known form, NULL behind the last. */
 const char *assay_form_name(unsigned i);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The tensor of the bias, once there is one. */
-#define BIAS_TENSOR ".bias"
+#define BIAS_TENSOR ASSAY_FIELD_BIAS
 
 bool assay_form_has_sum(const struct assay_layer *l)
 {
@@ -22,11 +22,6 @@ bool assay_form_has_sum(const struct assay_layer *l)
 static bool takes_bias(const struct assay_layer *l)
 {
     return assay_form_has_sum(l) && l->op != ASSAY_OP_MATMUL;
-}
-
-static bool has_bias(const struct assay_layer *l)
-{
-    return l->op == ASSAY_OP_GEMM ? l->n_inputs > 2 : l->p.conv2d.has_bias;
 }
 
 /* Output channels, which the bias is spread to. */
@@ -156,7 +151,7 @@ static int find_tensor(struct assay_rule_use *u, uint32_t *index)
         *index = (uint32_t)f->v[0];
         return 0;
     }
-    if (has_bias(l)) {
+    if (assay_layer_has_bias(l)) {
         *index = l->inputs[2];
     } else {
         rc = make_tensor(u, index);
@@ -181,11 +176,11 @@ int assay_form_set_bias(struct assay_rule_use *u)
 
     if (!takes_bias(l) || !assay_field_find(l, "bias"))
         return 0;
-    if (u->bias_in_sum == has_bias(l) &&
-        (!has_bias(l) || assay_field_find(l, BIAS_TENSOR)))
+    if (u->bias_in_sum == assay_layer_has_bias(l) &&
+        (!assay_layer_has_bias(l) || assay_field_find(l, BIAS_TENSOR)))
         return 0;
     rc = find_tensor(u, &index);
-    if (rc || u->bias_in_sum == has_bias(l))
+    if (rc || u->bias_in_sum == assay_layer_has_bias(l))
         return rc;
     if (u->bias_in_sum) {
         behind = l->n_inputs++ - 2;

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GIVEN ".table"
-#define TURNED ".table_unsigned"
+#define GIVEN ASSAY_FIELD_TABLE
+#define TURNED ASSAY_FIELD_TABLE_UNSIGNED
 #define HALF 128
 
 static int turn(struct assay_rule_use *u, uint32_t given, uint32_t *index)

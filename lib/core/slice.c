@@ -22,8 +22,10 @@ struct assay_slice *assay_slice_new(void)
 
 void assay_slice_free(struct assay_slice *s)
 {
-    if (s)
-        assay_arena_free(s->arena); /* s lives in it */
+    if (!s)
+        return;
+    assay_arena_free(s->blobs);
+    assay_arena_free(s->arena); /* s lives in it */
 }
 
 /*

@@ -245,7 +245,7 @@ struct assay_layer {
     struct assay_program real_steps; /* REAL_UNARY: float steps in between */
     const char *arith;     /* its name: "fp32_rne", "ort_fma", ... or "" */
     bool arith_overridden; /* by --arith */
-    /* A layer that carries its multipliers (form.h); not on the wire. */
+    /* A layer that carries its multipliers (form.h). */
     const char *form; /* "conv", "add", ...; NULL: none */
     uint32_t n_fields;
     struct assay_field *fields;
@@ -256,8 +256,11 @@ struct assay_layer {
 
 struct assay_slice {
     struct assay_arena *arena; /* owns everything below */
+    struct assay_arena *blobs; /* more that it owns: constants as they came */
+                               /* in one file; NULL: none */
     const char *model_name;    /* file name without folders */
-    const char *model_format;  /* "onnx" */
+    const char *model_format;  /* "onnx"; "slice": its programs are as they */
+                               /* are to be run, no numerics is applied */
     uint8_t model_sha256[ASSAY_SHA256_LEN];
     const char *numerics; /* name of the reference's numerics, see arith.h */
     uint32_t n_tensors, cap_tensors;
@@ -277,6 +280,12 @@ int assay_slice_add_layer(struct assay_slice *s, uint32_t n_inputs,
 /* Index of the tensor (layer) with that name, or -1. */
 int64_t assay_slice_find_tensor(const struct assay_slice *s, const char *name);
 int64_t assay_slice_find_layer(const struct assay_slice *s, const char *name);
+
+/* Of CONV2D, GEMM, CONV_TRANSPOSE2D: is input 2 a bias? */
+static inline bool assay_layer_has_bias(const struct assay_layer *l)
+{
+    return l->op == ASSAY_OP_GEMM ? l->n_inputs > 2 : l->p.conv2d.has_bias;
+}
 
 size_t assay_dtype_bytes(enum assay_dtype dtype);     /* 0: unknown */
 const char *assay_dtype_name(enum assay_dtype dtype); /* "int8", "?" */

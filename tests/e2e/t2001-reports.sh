@@ -44,8 +44,8 @@ assert all(k["mismatch"] == l["mismatch"] for k in l["columns"].values())
 assert sum(l["lsb_hist"]) == l["count"] and l["lsb_hist"][1] > 0
 assert l["max_qscale_diff"] == l["max_lsb"] == 1
 assert l["isolated"]["mismatch"] == l["mismatch"]
-assert r["verdict"] == "unexplained"
-assert r["verdict_id"] == "VERDICT_UNEXPLAINED_OVERRIDE", r["verdict_id"]
+assert r["verdict"] == "arithmetic"
+assert r["verdict_id"] == "VERDICT_ARITHMETIC", r["verdict_id"]
 later = [l for l in r["layers"] if l["status"] == "inherited"]
 assert later and all(l["isolated"]["mismatch"] == 0 for l in later)
 ' "$work/r2.json"
@@ -92,8 +92,8 @@ bad = [l for l in open(sys.argv[1], encoding="utf-8")
        if len(l.rstrip("\n")) > 120]
 sys.exit(bool(bad))' "$work/out"
 expect_out '^ first culprit: [0-9]{3} conv1$' "the culprit is named"
-expect_out '^unexplained: first culprit conv1: its arithmetic was overridden' \
-    "the sentence tells of the override"
+expect_out "^arithmetic: first culprit conv1: host and cpu agree" \
+    "the sentence tells who agrees"
 expect_out '^not examined: sim, bpu' "the last line tells what is missing"
 run "$assay" run "$digits" --local --arith pw4=q31_double
 expect_out '^ 007 Conv +pw4 +1x4x4x32 +11/2048 ' "the row counts all samples"

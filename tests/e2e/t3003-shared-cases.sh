@@ -40,7 +40,9 @@ if [ -d "$cases/pad16/sim" ]; then
         "where"
     expect_out '^  layer   conv 3x3 s2, int16 input, pads t,l,b,r = 0,0,1,1$' \
         "the geometry"
-    expect_out '^  also    k2_bottom \(last row only, judged through sigmoid7, which was not observed\), same_k5_s2 \(last row and' \
+    expect_out '^  cause   P5=excess:128: .* 285/285 differing, 2304/2304 all   proved' \
+        "the cause, with its number"
+    expect_out '^  also    k2_bottom \(P5=bottom:128, last row only, judged through sigmoid7, which was not observed\), same_k5_s2' \
         "the other culprits"
     run python3 "$ROOT/tests/support/check_schema.py" "$schema" "$work/r.json"
     expect_rc 0 "pad16: the report conforms to its schema"

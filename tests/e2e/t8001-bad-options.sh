@@ -68,7 +68,7 @@ bad "'model.onnx' holds its own scales" \
     show "$digits" --scales "$horizon/scales.json"
 bad 'format' run "$digits" --local --format xml
 bad 'not yet known' run "$digits" --local --junit-xml f.xml
-bad 'not yet known' pinpoint "$digits"
+bad 'not yet known' compare "$digits"
 bad 'nosuchlayer' run "$digits" --local --layers 'nosuchlayer*'
 bad 'nosuchlayer' run "$digits" --local --start-layer nosuchlayer
 bad '.' run "$digits" second --local

@@ -5,6 +5,7 @@
  * scales; then the plan, which may refuse but not fall.
  *
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
+ * links: proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto
  * corpus: tests/data/digits/model.onnx tests/data/horizon/model.onnx

@@ -5,6 +5,7 @@
 make-corpus.py       run in the repository's root; the results are committed
 """
 
+import hashlib
 import io
 import os
 import struct
@@ -296,6 +297,8 @@ def options():
         "show": "show m.onnx --layer conv1",
         "info": "info --target exec:qemu-aarch64",
         "later": "run c --repeat 3 --html f",
+        "mutate": "mutate c --layer conv1 --set P5=all:3 --set pad=1 -o a.slice",
+        "replay": "replay a.assay --hypothesis R1 --save-failing d",
         "help": "--help",
     }
     for name, text in lines.items():
@@ -342,6 +345,49 @@ def onnx():
                head + consts + qdq))
 
 
+# ---- bundles: the fuzzer makes hashes and the end good -----------------------
+
+def digest(data):
+    return "".join("\\%03o" % b for b in hashlib.sha256(data).digest())
+
+
+def bundle(slice_text, constants, samples):
+    blobs = constants + [encode("proto/assay.proto", "assay.pb.Slice",
+                                slice_text)]
+    frames = [("hello { version_min: 1 version_max: 1 build_id: \"1\" }", b""),
+              ('note { key: "column" text: "cpu" }', b"")]
+    for blob in blobs:
+        frames.append(('blob_put { sha256: "%s" total: %d }'
+                       % (digest(blob), len(blob)), blob))
+    frames.append(('slice_load { sha256: "%s" }' % digest(blobs[-1]), b""))
+    for k in range(samples):
+        frames += [
+            ("run_tensor { tensor: 0 total: 4 }", b"\1\2\3\4"),
+            ("note_tensor { kind: 1 tensor: 2 total: 4 }", b"\1\2\3\4"),
+            ("note_tensor { kind: 2 tensor: 2 total: 4 }", b"\1\2\3"),
+            ("note_tensor { kind: 2 tensor: 2 total: 4 offset: 3 }", b"\5"),
+            ("run_start { run: 1 mode: RUN_MODE_CUMULATIVE sample: %d }" % k,
+             b"")]
+    return b"".join(frame(0, k, encode("proto/assay.proto",
+                                       "assay.pb.Envelope", text), payload)
+                    for k, (text, payload) in enumerate(frames))
+
+
+def bundles():
+    weights = b"\1\2\3\4"
+    text = 'model_name: "m" model_sha256: "%s" ' % SHA
+    text += tensor("x", 1, (1, 4), role=1)
+    text += tensor("w", 1, (4,), role=2, size=4, sha=digest(weights))
+    text += tensor("y", 1, (1, 4), more="is_output: true")
+    text += layer("u", 3, (0,), 2, 'form: "conv" rule: "mul scale" half: true '
+                  'fields { name: "scale" v: "%s" } out_program { %s }'
+                  % (operands(1, 2), CLAMP))
+    for name, samples in (("slice", 0), ("one", 1), ("two", 2)):
+        data = bundle(text, [weights], samples)
+        put("bundle", name, b"\1" + data)
+        put("bundle", name + "-as-it-is", b"\0" + data)
+
+
 # ---- the engine: any bytes make a slice, so seeds only have to differ -------
 
 def engine():
@@ -356,3 +402,4 @@ engine()
 arrays()
 options()
 onnx()
+bundles()

@@ -2,6 +2,7 @@
 # make bench: docs/performance.md says what is measured, and how.
 BENCH_PROGRAMS := $(BUILD)/x86_64/kcheck \
 	$(BUILD)/x86_64/tests/perf/bench_compare \
+	$(BUILD)/x86_64/tests/perf/search_time \
 	$(BUILD)/x86_64/tests/perf/libicount.so \
 	$(BUILD)/aarch64/tests/perf/conv_run
 BENCH_KCHECK := $(filter-out tests/kernels/kcheck.c,$(SRC_kcheck))
@@ -22,3 +23,8 @@ $(BUILD)/x86_64/tests/perf/bench_compare: \
 		$(BUILD)/x86_64/host-tools/diff/tensor.o \
 		$(x86_64_OBJ_core) $(x86_64_OBJ_kernels)
 	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_core) -lm
+$(BUILD)/x86_64/tests/perf/search_time: \
+		$(BUILD)/x86_64/tests/perf/search_time.o \
+		$(call objs,x86_64,tests/support/edits.c tests/support/slices.c) \
+		$(x86_64_OBJ_host) $(x86_64_OBJ_both)
+	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)

@@ -45,6 +45,7 @@ WIDE_LIMIT = {"pw_14x14x96x576": 0.44, "pw_7x7x576x160": 0.40,
               "stem_112x112x3x16": 1.17}
 SCALAR_SHAPES = ("pw_14x14x96x576", "conv3_14x14x64x64")
 SCALAR_LIMIT = 0.5  # GMAC/s
+SEARCH_LIMIT = 3.0  # times one run of the layer
 
 
 class Tally:
@@ -194,6 +195,18 @@ def compare(build, tally):
                 (done.stderr.strip() or done.stdout.strip()))
 
 
+def search(build, tally):
+    """All causes of one large convolution, in scalar runs of it; CPU time."""
+    program = os.path.join(build, "x86_64/tests/perf/search_time")
+    runs = [run([program]).stdout.split() for _ in range(3)]
+    ratio, once, tried = sorted((float(s) / float(r), r, n)
+                                for r, s, n in runs)[1]
+    print("search of a cause, conv3x3 14x14 512->512: %s edits in %.2f times "
+          "one scalar run (%s s)" % (tried, ratio, once))
+    tally.judge(ratio <= SEARCH_LIMIT, "search: %.2f times, limit %.1f" %
+                (ratio, SEARCH_LIMIT))
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: bench.py BUILD")
@@ -204,6 +217,7 @@ def main():
     wide(sys.argv[1], tally)
     scalar(sys.argv[1], tally)
     compare(sys.argv[1], tally)
+    search(sys.argv[1], tally)
     print("%d passed, %d failed, %d skipped" %
           (tally.passed, tally.failed, tally.skipped))
     return 1 if tally.failed or not tally.passed else 0

@@ -8,7 +8,8 @@ import re, sys
 man = open(sys.argv[1], encoding="utf-8").read().replace("\\-", "-")
 sections = dict(re.findall(r'(?ms)^\.SH "?([A-Z -]+)"?\n(.*?)(?=^\.SH|\Z)', man))
 n = 0
-for command in ("run", "import", "show", "info", "fit-arith"):
+for command in ("run", "import", "show", "info", "mutate", "replay",
+                "impact", "lint", "fit-arith"):
     text = open("%s/help.%s" % (sys.argv[2], command), encoding="utf-8").read()
     text = text.split("Options:\n")[1].split("\nExit status")[0]
     want = re.findall(r"(?m)^  (?:-\w, |    )--([\w-]+)", text)

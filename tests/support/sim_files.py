@@ -175,4 +175,5 @@ def main():
         write(path, change(read(path), what, rest))
 
 
-main()
+if __name__ == "__main__":
+    main()

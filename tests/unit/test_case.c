@@ -5,7 +5,8 @@
  *
  * links: host-tools/model/case.c host-tools/model/case_meta.c
  * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
- * links: host-tools/model/differ.c
+ * links: host-tools/model/differ.c host-tools/model/record.c
+ * links: proto/ gen/proto/assay.pb-c.c
  * links: host-tools/model/sample.c host-tools/model/file.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
  * links: host-tools/model/npy.c host-tools/model/model.c

@@ -66,7 +66,7 @@ static struct assay_frame as_frame(const uint8_t *header, size_t n, bool agent,
 static uint32_t payload_of(enum assay_msg_type type)
 {
     return type == ASSAY_MSG_BLOB_PUT || type == ASSAY_MSG_RUN_TENSOR ||
-                   type == ASSAY_MSG_CHUNK
+                   type == ASSAY_MSG_CHUNK || type == ASSAY_MSG_NOTE_TENSOR
                ? 1000
                : 0;
 }
@@ -159,7 +159,7 @@ static const struct {
     {"0a05080110", false, 0, "is not a protobuf message"},
     {"c2040208", false, 0, "is not a protobuf message"},
     {"9a3f00", false, 0, "unknown message number 1011"},
-    {"8205020807", false, 0, "unknown message number 80"},
+    {"9a05020807", false, 0, "unknown message number 83"},
     {"c204020807", true, 0, "PING: sent by the agent, expected from the cli"},
     {"ca04020807", false, 0, "PONG: sent by the client, expected from the"},
     {"c204020807", false, 5, "PING: payload of 5 bytes, expected none"},
@@ -178,6 +178,11 @@ static const struct {
     {"9a03020805", true, 0, "'payload' is 0, expected 1..65536 bytes"},
     {"9a03020805", true, 1, "CHUNK: digest has 0 bytes, expected 16"},
     {"a203020805", true, 0, "LAYER_END: digest has 0 bytes, expected 16"},
+    {"8205030a0141", false, 0, "NOTE: the key is expected to have 1..64"},
+    {"8205060a0161120107", false, 0, "'text byte' is 7, expected no control"},
+    {"8a05020803", false, 1, "'kind' is 3, expected 1 (expected) or 2 (got)"},
+    {"8a05020801", false, 3, "NOTE_TENSOR: chunk of 3 bytes at 0 exceeds"},
+    {"9205020807", false, 0, "NOTE_END: digest has 0 bytes, expected 16"},
     {"d20500", true, 0, "ERROR: code 0 is not an error"},
     {"d205020805", true, 0, "ERROR: unknown error code 5"},
     {"d2050b0883ffffffffffffffff01", true, 0, "unknown error code -125"},

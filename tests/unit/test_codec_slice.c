@@ -25,6 +25,8 @@ static const int64_t per_channel[3] = {1, -2, INT64_MIN};
 static const int64_t lo = -128, hi = 127;
 static const uint8_t weights[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 static uint32_t table[256];
+static struct assay_field fields[2] = {{"scale", 3, per_channel},
+                                       {"pre_shift", 1, &hi}};
 
 /* Every op, every kind of field; not meant to be run. */
 static struct assay_slice *make(void)
@@ -60,6 +62,11 @@ static struct assay_slice *make(void)
     s->layers[l].real_op = ASSAY_REAL_CONV;
     s->layers[l].arith = "fp32_rne";
     s->layers[l].arith_overridden = true;
+    s->layers[l].form = "conv";
+    s->layers[l].rule = "mul scale; shr post_shift half_up";
+    s->layers[l].half = true;
+    s->layers[l].fields = fields;
+    s->layers[l].n_fields = 2;
     slices_step(&s->layers[l].out_program, ASSAY_STEP_ADD, 3, per_channel,
                 NULL);
     s->layers[l].out_program.steps[0].add_mode = ASSAY_ADD_SAT32;
@@ -136,6 +143,17 @@ static void same_layer(const struct assay_layer *a, const struct assay_layer *b)
     assert_int_equal(a->output, b->output);
     assert_int_equal(a->real_op, b->real_op);
     assert_int_equal(a->arith_overridden, b->arith_overridden);
+    assert_string_equal(a->form != NULL ? a->form : "-",
+                        b->form != NULL ? b->form : "-");
+    assert_string_equal(a->rule != NULL ? a->rule : "-",
+                        b->rule != NULL ? b->rule : "-");
+    assert_int_equal(a->half, b->half);
+    assert_int_equal(a->n_fields, b->n_fields);
+    for (uint32_t i = 0; i < a->n_fields; i++) {
+        assert_string_equal(a->fields[i].name, b->fields[i].name);
+        assert_int_equal(a->fields[i].n, b->fields[i].n);
+        assert_memory_equal(a->fields[i].v, b->fields[i].v, a->fields[i].n * 8);
+    }
     assert_int_equal(a->n_in_programs, b->n_in_programs);
     for (uint32_t i = 0; i < a->n_in_programs; i++)
         same_program(&a->in_programs[i], &b->in_programs[i]);

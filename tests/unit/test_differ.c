@@ -3,12 +3,14 @@
  * Differences between the parts of a case that are no faults: which are
  * recognised, what is compared instead, and that nothing is guessed.
  *
- * links: host-tools/model/differ.c host-tools/model/sample.c
- * links: host-tools/model/case_meta.c host-tools/model/file.c
+ * links: host-tools/model/case*.c host-tools/model/hbdk_text.c
+ * links: host-tools/model/differ.c host-tools/model/record.c
+ * links: proto/ gen/proto/assay.pb-c.c
+ * links: host-tools/model/sample.c host-tools/model/file.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
  * links: host-tools/model/npy.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
- * libs: -lzip -ljansson -lxxhash -lmbedcrypto -lm
+ * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto -lm
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,6 +8,8 @@
  * links: host-tools/vendor/
  * links: host-tools/run_pass.c host-tools/run_report.c host-tools/run_sample.c
  * links: host-tools/run_save.c host-tools/run_verdict.c host-tools/select.c
+ * links: host-tools/run_*.c host-tools/impact*.c host-tools/cmd_impact.c host-tools/cause/
+ * links: host-tools/run_failing.c host-tools/run_tile.c host-tools/step_text.c
  * links: host-tools/run_differ.c host-tools/run_fit.c host-tools/fit/
  * links: host-tools/run_numerics.c host-tools/prepare_numerics.c
  * links: host-tools/prepare_differ.c host-tools/fit_case.c
@@ -15,6 +17,7 @@
  * links: host-tools/messages.c host-tools/options.c host-tools/options_value.c
  * links: host-tools/local.c host-tools/diff/ host-tools/report/
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
+ * links: proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lprotobuf-c -lzip -ljansson -lyaml -lxxhash -lmbedcrypto -lz
  */
@@ -312,7 +315,7 @@ static void two_culprits(void **state)
     (void)state;
     /* pw4 has other arithmetic, conv2 a wrong kernel: 1 outranks 4. */
     assert_int_equal(run(WRONG_VECTOR, "conv2", "--arith pw4=q31_floor"), 1);
-    assert_string_equal(word("verdict"), "unexplained");
+    assert_string_equal(word("verdict"), "arithmetic");
     culprits = json_object_get(report, "culprits");
     assert_int_equal(json_array_size(culprits), 2);
     assert_string_equal(status_of("conv2"), "diverged");

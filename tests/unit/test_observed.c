@@ -5,7 +5,9 @@
  *
  * links: host-tools/model/observed.c host-tools/model/observed_map.c
  * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
- * links: host-tools/model/differ.c
+ * links: host-tools/model/differ.c host-tools/model/record.c
+ * links: host-tools/model/case.c
+ * links: proto/ gen/proto/assay.pb-c.c
  * links: host-tools/model/sample.c host-tools/model/case_meta.c
  * links: host-tools/model/file.c host-tools/model/npz.c
  * links: host-tools/model/npz_write.c host-tools/model/npy.c

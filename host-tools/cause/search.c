@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which edits of a layer give what the suspect got. Singles first, in the
+ * order of the catalogue; a free number is solved for; combinations of two
+ * only when no single one is proved.
+ */
+#include "host-tools/cause/search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host-tools/cause/search_private.h"
+
+#define MAX_HYPOTHESES 1024
+#define MAX_SEEDS 4   /* singles that combinations are built on */
+#define MAX_PAIRS 400 /* combinations that are tried */
+
+struct collector {
+    struct assay_search_ctx x;
+    struct assay_search *out;
+};
+
+static int no_memory(struct assay_err *err)
+{
+    return assay_fail(err, ASSAY_EMEMORY, "no memory for a search of causes");
+}
+
+/* The narrowest scope that a tally proves, or the whole. */
+static struct assay_scope proved_scope(const struct assay_search_ctx *x,
+                                       const struct assay_tally *t,
+                                       bool *proved)
+{
+    *proved = true;
+    for (uint32_t k = 0; k < x->n_scopes; k++)
+        if ((t->failed >> k & 1) == 0)
+            return x->scopes[k];
+    *proved = false;
+    return x->scopes[0];
+}
+
+static void keep(struct collector *c, const struct assay_candidate *y,
+                 const struct assay_tally *t)
+{
+    struct assay_hypothesis h = {.n_edits = y->n_edits,
+                                 .differing_matched = t->differing_matched,
+                                 .differing = c->x.differing,
+                                 .all_matched = t->all_matched,
+                                 .all = c->x.all,
+                                 .broken = t->broken};
+
+    memcpy(h.edits, y->edits, sizeof(h.edits));
+    h.scope = proved_scope(&c->x, t, &h.proved);
+    if (h.proved && h.scope.kind != ASSAY_SCOPE_ALL) {
+        h.all_matched = h.all; /* outside of it nothing was edited */
+        h.broken = 0;
+    }
+    if (t->differing_matched == 0 || c->out->n == MAX_HYPOTHESES)
+        return;
+    c->out->n_proved += h.proved;
+    c->out->v[c->out->n++] = h;
+}
+
+/* ASSAY_EDIT_* > 0: the edit does not apply. */
+static int judge(struct collector *c, const struct assay_edit *edits,
+                 uint32_t n, struct assay_err *err)
+{
+    struct assay_candidate y;
+    struct assay_tally t = {0};
+    bool hope;
+    int rc = assay_candidate_open(&y, &c->x, edits, n, err);
+
+    if (rc)
+        return rc;
+    c->out->tried++;
+    rc = assay_candidate_try(&c->x, &y, &hope, err);
+    for (size_t i = 0; !rc && hope && i < c->x.s->n_samples; i++) {
+        rc = assay_candidate_run(&c->x, &y, i, err);
+        if (!rc)
+            assay_judge_count(&c->x, i, &t);
+    }
+    if (!rc && hope)
+        keep(c, &y, &t);
+    assay_candidate_close(&y);
+    /* A slice that the engine refuses is no fault that anybody could have. */
+    return rc == ASSAY_ERANGE || rc == ASSAY_EUNSUPPORTED || rc == ASSAY_EFORMAT
+               ? ASSAY_EDIT_NOT_HERE
+               : rc;
+}
+
+static int single(struct collector *c, struct assay_edit *e,
+                  struct assay_err *err)
+{
+    int64_t values[ASSAY_SOLUTIONS];
+    uint32_t n;
+    int rc;
+
+    if (!assay_cause_of(e->id)->solved)
+        return judge(c, e, 1, err);
+    rc = assay_solve(&c->x, e, values, &n, err);
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        e->value = values[i];
+        rc = judge(c, e, 1, err);
+    }
+    return rc;
+}
+
+static int singles(struct collector *c, const struct assay_edit *only,
+                   struct assay_err *err)
+{
+    for (unsigned id = 0; id < ASSAY_CAUSE_COUNT; id++) {
+        uint32_t n = assay_cause_variants(assay_cause_of(id));
+
+        for (uint32_t v = 0; v < n; v++) {
+            struct assay_edit e = {.id = (enum assay_cause_id)id, .variant = v};
+            int rc;
+
+            if (only &&
+                (only->id != e.id ||
+                 (only->variant != v && only->variant != ASSAY_ALL_VARIANTS)))
+                continue;
+            rc = single(c, &e, err);
+
+            if (rc < 0)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+/* ---- combinations ---------------------------------------------------------- */
+
+static char letter(const struct assay_edit *e)
+{
+    return assay_cause_of(e->id)->id[0];
+}
+
+static int pairs_with(struct collector *c, const struct assay_edit *first,
+                      uint32_t *left, struct assay_err *err)
+{
+    for (unsigned id = 0; id < ASSAY_CAUSE_COUNT; id++) {
+        const struct assay_cause *cause = assay_cause_of(id);
+        uint32_t n = assay_cause_variants(cause);
+
+        for (uint32_t v = 0; v<n && * left> 0; v++) {
+            struct assay_edit e[2] = {
+                *first, {.id = (enum assay_cause_id)id, .variant = v}};
+            int rc;
+
+            if (letter(&e[0]) == letter(&e[1]) || cause->solved)
+                continue;
+            /* Weights, pads and data first, the program last. */
+            if (id < (unsigned)first->id) {
+                e[0] = e[1];
+                e[1] = *first;
+            }
+            rc = judge(c, e, 2, err);
+            if (rc < 0)
+                return rc;
+            *left -= rc == 0;
+        }
+    }
+    return 0;
+}
+
+static int by_rank(const void *p, const void *q)
+{
+    const struct assay_hypothesis *a = p, *b = q;
+
+    if (a->proved != b->proved)
+        return a->proved ? -1 : 1;
+    if (a->proved && (a->scope.kind == ASSAY_SCOPE_ALL) !=
+                         (b->scope.kind == ASSAY_SCOPE_ALL))
+        return a->scope.kind == ASSAY_SCOPE_ALL ? -1 : 1;
+    if (a->n_edits != b->n_edits)
+        return a->n_edits < b->n_edits ? -1 : 1;
+    if (a->differing_matched != b->differing_matched)
+        return a->differing_matched > b->differing_matched ? -1 : 1;
+    if (a->all_matched != b->all_matched)
+        return a->all_matched > b->all_matched ? -1 : 1;
+    if (a->edits[0].id != b->edits[0].id)
+        return a->edits[0].id < b->edits[0].id ? -1 : 1;
+    return a->edits[0].variant < b->edits[0].variant ? -1 : 1;
+}
+
+/* A scope narrows what the whole output does not prove. */
+static void drop_scoped(struct assay_search *s)
+{
+    size_t n = 0;
+    bool whole = false;
+
+    for (size_t i = 0; i < s->n; i++)
+        whole =
+            whole || (s->v[i].proved && s->v[i].scope.kind == ASSAY_SCOPE_ALL);
+    for (size_t i = 0; i < s->n; i++) {
+        if (whole && s->v[i].proved && s->v[i].scope.kind != ASSAY_SCOPE_ALL) {
+            s->n_proved--;
+            continue;
+        }
+        s->v[n++] = s->v[i];
+    }
+    s->n = n;
+}
+
+static void sort(struct assay_search *s)
+{
+    if (s->n > 1)
+        qsort(s->v, s->n, sizeof(*s->v), by_rank);
+}
+
+static int pairs(struct collector *c, struct assay_err *err)
+{
+    struct assay_edit seeds[MAX_SEEDS];
+    uint32_t n = 0, left = MAX_PAIRS;
+    int rc = 0;
+
+    sort(c->out);
+    for (size_t i = 0; i < c->out->n && n < MAX_SEEDS; i++)
+        if (2 * c->out->v[i].differing_matched >= c->x.differing)
+            seeds[n++] = c->out->v[i].edits[0];
+    for (uint32_t i = 0; i < n && rc == 0 && c->out->n_proved == 0; i++)
+        rc = pairs_with(c, &seeds[i], &left, err);
+    return rc;
+}
+
+/* ---- the search ------------------------------------------------------------ */
+
+static int open_context(struct assay_search_ctx *x,
+                        const struct assay_suspect *s,
+                        const struct assay_search_options *o,
+                        struct assay_arena *memory, struct assay_err *err)
+{
+    int rc;
+
+    memset(x, 0, sizeof(*x));
+    x->s = s;
+    x->layer = assay_suspect_layer(s);
+    x->output = assay_suspect_output(s);
+    x->cpu_flags = o->cpu_flags;
+    x->memory = memory;
+    rc = assay_tensor_count(x->output, &x->n, &x->bytes, err);
+    if (rc)
+        return rc;
+    x->width = assay_dtype_bytes(x->output->dtype);
+    x->channels =
+        x->output->rank > 0 ? (size_t)x->output->dims[x->output->rank - 1] : 1;
+    x->result = assay_arena_alloc(memory, x->bytes);
+    if (!x->result)
+        return no_memory(err);
+    rc = assay_judge_open(x, err);
+    return rc || x->differing == 0 ? rc : assay_sums_open(x, err);
+}
+
+/* Proved edits that leave the same slice are one class. */
+static int number_classes(struct collector *c, struct assay_err *err)
+{
+    uint32_t classes = 0;
+
+    for (size_t i = 0; i < c->out->n_proved; i++) {
+        struct assay_hypothesis *h = &c->out->v[i];
+        int same = 0;
+
+        for (size_t k = 0; k < i && same == 0; k++) {
+            same = assay_candidate_same(&c->x, &c->out->v[k], h, err);
+            if (same < 0)
+                return same;
+            if (same > 0)
+                h->class_number = c->out->v[k].class_number;
+        }
+        if (same == 0)
+            h->class_number = ++classes;
+    }
+    c->out->n_classes = classes;
+    return 0;
+}
+
+int assay_cause_search(struct assay_search **out, const struct assay_suspect *s,
+                       const struct assay_search_options *o,
+                       struct assay_err *err)
+{
+    struct assay_arena *memory = assay_arena_new();
+    struct collector c = {.out = NULL};
+    int rc;
+
+    *out = NULL;
+    c.out = memory ? assay_arena_alloc(memory, sizeof(*c.out)) : NULL;
+    if (c.out)
+        c.out->v = assay_arena_array(memory, MAX_HYPOTHESES, sizeof(*c.out->v));
+    if (!c.out || !c.out->v) {
+        assay_arena_free(memory);
+        return no_memory(err);
+    }
+    c.out->memory = memory;
+    rc = open_context(&c.x, s, o, memory, err);
+    c.out->differing = c.x.differing;
+    c.out->all = c.x.all;
+    if (!rc && c.x.differing > 0) {
+        rc = singles(&c, o->only, err);
+        if (rc >= 0 && o->pairs && !o->only && c.out->n_proved == 0)
+            rc = pairs(&c, err);
+        drop_scoped(c.out);
+        sort(c.out);
+        if (rc >= 0)
+            rc = number_classes(&c, err);
+    }
+    if (rc < 0) {
+        assay_search_free(c.out);
+        return rc;
+    }
+    *out = c.out;
+    return 0;
+}
+
+void assay_search_free(struct assay_search *s)
+{
+    if (s)
+        assay_arena_free(s->memory); /* s lives in it */
+}

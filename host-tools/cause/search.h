@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which entries of the catalogue reproduce what a suspect got. Every entry is
+ * judged by bytes: `proved` means that every element of every sample equals,
+ * those that had been equal included. Entries that change the program alone
+ * share one set of accumulators; others are tried on a few output channels
+ * first. Pure; one thread.
+ */
+#ifndef ASSAY_CAUSE_SEARCH_H
+#define ASSAY_CAUSE_SEARCH_H
+
+#include "host-tools/cause/catalogue.h"
+#include "host-tools/cause/suspect.h"
+
+/* The part of the output in which the layer is thought to be edited. */
+enum assay_scope_kind {
+    ASSAY_SCOPE_ALL = 0,
+    ASSAY_SCOPE_TAIL_CHANNELS, /* from n on: channels behind a multiple */
+    ASSAY_SCOPE_CHANNEL,       /* channel n alone */
+    ASSAY_SCOPE_EDGES,         /* a ring of n rows and columns */
+    ASSAY_SCOPE_LAST_ROWS,     /* from row n on */
+    ASSAY_SCOPE_LAST_COLUMNS,  /* from column n on */
+};
+struct assay_scope {
+    enum assay_scope_kind kind;
+    int64_t n;
+};
+
+struct assay_hypothesis {
+    struct assay_edit edits[2];
+    uint32_t n_edits; /* 2: a combination */
+    struct assay_scope scope;
+    uint64_t differing_matched, differing; /* of base against got */
+    uint64_t all_matched, all;
+    uint64_t broken; /* equal ones that it makes differ */
+    bool proved;
+    /* Of proved ones: the same number, the same output for every input as far
+     * as is proved; others are only not told apart by this data. */
+    uint32_t class_number;
+};
+
+#define ASSAY_ALL_VARIANTS UINT32_MAX
+
+struct assay_search_options {
+    bool pairs; /* combinations when nothing single is proved */
+    /* NULL: the catalogue. A variant of ASSAY_ALL_VARIANTS is all of them. */
+    const struct assay_edit *only;
+    uint32_t cpu_flags; /* of the engine */
+};
+
+struct assay_search {
+    struct assay_hypothesis *v; /* proved first, then by rank */
+    size_t n;
+    size_t n_proved;
+    uint32_t n_classes; /* of the proved ones */
+    uint32_t tried;     /* edits that were judged, pairs too */
+    uint64_t differing, all;
+    struct assay_arena *memory; /* owns all */
+};
+
+/* A search without differing elements finds nothing: n is 0. */
+int assay_cause_search(struct assay_search **out, const struct assay_suspect *s,
+                       const struct assay_search_options *o,
+                       struct assay_err *err) ASSAY_MUST_CHECK;
+void assay_search_free(struct assay_search *s); /* NULL safe */
+
+/* Accumulators of a sample's output, bias included, one an element; freed by
+ * assay_free. NULL where the layer is no sum of integer products. */
+int assay_cause_sums(int64_t **out, const struct assay_suspect *s,
+                     size_t sample, uint32_t cpu_flags, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
+/* "R4 on channels 64..65", "P5=bottom:128", "R1 and P1". */
+const char *assay_hypothesis_text(const struct assay_hypothesis *h,
+                                  const struct assay_tensor *t, char *out,
+                                  size_t cap);
+/* "channels 64..65", "" for all. */
+const char *assay_scope_text(const struct assay_scope *s,
+                             const struct assay_tensor *t, char *out,
+                             size_t cap);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Free numbers of an edit, from what the differing elements allow: the number
+ * that padding holds moves an element's accumulator by K a step, and the
+ * program is monotone, so each element leaves an interval of numbers.
+ */
+#include "host-tools/cause/edit_pad.h"
+#include "host-tools/cause/search_private.h"
+#include "kernels/requant.h"
+
+/* What the layer gives for an element whose accumulator is moved. */
+static int64_t output_at(const struct assay_search_ctx *x, size_t e,
+                         int64_t moved)
+{
+    const struct assay_layer *l = x->layer;
+    const struct assay_sums *sums = &x->sums[x->worst];
+    const int32_t *bias =
+        assay_layer_has_bias(l) ? x->s->one->tensors[l->inputs[2]].data : NULL;
+    size_t channel = e % x->channels;
+    union assay_value v = {.i = sums->sum[e] + moved +
+                                (bias ? bias[channel] : 0)};
+    const struct assay_block block = {.v = &v,
+                                      .n = 1,
+                                      .channel = channel,
+                                      .channels = x->channels,
+                                      .second = sums->second ? sums->second + e
+                                                             : NULL};
+
+    if (x->wraps)
+        v.i = (int32_t)(uint32_t)v.i;
+    assay_program_run(&l->out_program, &block);
+    return v.i;
+}
+
+static int64_t got_at(const struct assay_search_ctx *x, size_t e)
+{
+    const uint8_t *got = x->s->samples[x->worst].got;
+    union assay_value v;
+
+    assay_load_values(x->output->dtype, got + e * x->width, &v, 1);
+    return v.i;
+}
+
+/* ---- sums of products -------------------------------------------------------- */
+
+/* The least number in lo..hi + 1 from which the output is no longer below
+ * (or_equal: no longer at or below) what was got; for falling ones, above. */
+static int64_t edge(const struct assay_search_ctx *x, size_t e, int64_t k,
+                    int64_t zero, int64_t lo, int64_t hi, bool or_equal)
+{
+    int64_t got = got_at(x, e);
+
+    while (lo <= hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        int64_t out = output_at(x, e, (mid - zero) * k);
+        bool below = k > 0 ? out < got : out > got;
+
+        if (below || (or_equal && out == got))
+            lo = mid + 1;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+static bool narrow(const struct assay_search_ctx *x, uint32_t variant,
+                   int64_t zero, int64_t *lo, int64_t *hi)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < x->n_first_differing && *lo <= *hi; i++) {
+        size_t e = x->first[i];
+        int64_t k = assay_pad_taps(x->s->one, 0, variant, e), from;
+
+        if (k == 0)
+            return false; /* it differs without a tap in the padding */
+        from = edge(x, e, k, zero, *lo, *hi, false);
+        *hi = edge(x, e, k, zero, *lo, *hi, true) - 1;
+        *lo = from;
+        any = true;
+    }
+    return any && *lo <= *hi;
+}
+
+/* Where the program does not rise with the accumulator (it wraps): the first
+ * number in lo..hi that gives all, one by one. */
+static bool scan(const struct assay_search_ctx *x, uint32_t variant,
+                 int64_t zero, int64_t *lo, int64_t hi)
+{
+    int64_t taps[ASSAY_FIRST_ELEMENTS];
+
+    for (size_t i = 0; i < x->n_first_differing; i++) {
+        taps[i] = assay_pad_taps(x->s->one, 0, variant, x->first[i]);
+        if (taps[i] == 0)
+            return false;
+    }
+    for (; *lo <= hi; ++*lo) {
+        size_t i = 0;
+
+        while (i < x->n_first_differing &&
+               output_at(x, x->first[i], (*lo - zero) * taps[i]) ==
+                   got_at(x, x->first[i]))
+            i++;
+        if (i == x->n_first_differing)
+            return true;
+    }
+    return false;
+}
+
+/* ---- layers that are no sums ------------------------------------------------- */
+
+/* How many of the differing elements the edit leaves too low, too high. */
+static int compare(const struct assay_search_ctx *x, const struct assay_edit *e,
+                   size_t *low, size_t *high, struct assay_err *err)
+{
+    struct assay_candidate c;
+    int rc = assay_candidate_open(&c, x, e, 1, err);
+
+    *low = *high = 0;
+    if (rc)
+        return rc;
+    rc = assay_candidate_run(x, &c, x->worst, err);
+    assay_candidate_close(&c);
+    for (size_t i = 0; i < x->n_first_differing && !rc; i++) {
+        union assay_value v;
+
+        assay_load_values(x->output->dtype, x->result + x->first[i] * x->width,
+                          &v, 1);
+        *low += v.i < got_at(x, x->first[i]);
+        *high += v.i > got_at(x, x->first[i]);
+    }
+    return rc;
+}
+
+/* Of a pool, which rises with the number: the least one with none too low. */
+static int solve_pool(const struct assay_search_ctx *x,
+                      const struct assay_edit *e, int64_t lo, int64_t hi,
+                      int64_t *values, uint32_t *n, struct assay_err *err)
+{
+    struct assay_edit trial = *e;
+    size_t low = 1, high = 0;
+    int rc = 0;
+
+    while (lo <= hi && (low > 0 || high > 0) && !rc) {
+        trial.value = lo + (hi - lo) / 2;
+        rc = compare(x, &trial, &low, &high, err);
+        if (low > 0 && high > 0)
+            return rc;
+        if (low > 0)
+            lo = trial.value + 1;
+        else
+            hi = trial.value - 1;
+    }
+    if (!rc && low == 0 && high == 0)
+        values[(*n)++] = trial.value;
+    return rc;
+}
+
+int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
+                int64_t *values, uint32_t *n, struct assay_err *err)
+{
+    static const int64_t plain[] = {0, 128, -128, 255, 127, 1};
+    const struct assay_tensor *in = &x->s->one->tensors[x->layer->inputs[0]];
+    int64_t zero = in->quant.n > 0 ? in->quant.zero_point[0] : 0, lo, hi;
+
+    *n = 0;
+    if (x->layer->op == ASSAY_OP_POOL && assay_dtype_is_int(x->output->dtype)) {
+        assay_dtype_range(in->dtype, &lo, &hi);
+        return solve_pool(x, e, lo, hi, values, n, err);
+    }
+    if (!x->sums || x->layer->op != ASSAY_OP_CONV2D ||
+        !assay_dtype_is_int(x->output->dtype))
+        return 0;
+    assay_dtype_range(in->dtype, &lo, &hi);
+    if (!narrow(x, e->variant, zero, &lo, &hi)) {
+        assay_dtype_range(in->dtype, &lo, &hi);
+        *n = scan(x, e->variant, zero, &lo, hi);
+        values[0] = lo;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        if (plain[i] >= lo && plain[i] <= hi && *n < ASSAY_SOLUTIONS - 1)
+            values[(*n)++] = plain[i];
+    if (*n == 0)
+        values[(*n)++] = lo;
+    return 0;
+}

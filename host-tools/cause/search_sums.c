@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accumulators, computed once: an edit of the program or the bias is then only
+ * that program over them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host-tools/cause/search_private.h"
+#include "kernels/requant.h"
+#include "lib/core/slice_part.h"
+#include "lib/engine/once.h"
+
+#define BLOCK 1024 /* values at a time */
+
+static int no_memory(struct assay_err *err)
+{
+    return assay_fail(err, ASSAY_EMEMORY, "no memory for accumulators");
+}
+
+static bool is_sum(const struct assay_layer *l)
+{
+    return l->op == ASSAY_OP_CONV2D || l->op == ASSAY_OP_GEMM ||
+           l->op == ASSAY_OP_CONV_TRANSPOSE2D;
+}
+
+/* Can no sum leave 32 bits, whatever the input? */
+static bool fits_32(const struct assay_slice *s, const struct assay_layer *l)
+{
+    const struct assay_tensor *w = &s->tensors[l->inputs[1]];
+    int64_t products = 1;
+
+    for (uint32_t a = 1; a < w->rank; a++)
+        products *= w->dims[a];
+    if (l->op == ASSAY_OP_CONV_TRANSPOSE2D)
+        products *= w->dims[0]; /* more than any one sum has */
+    return products <= INT32_MAX / (255 * 255);
+}
+
+/* 8-bit elements in 16 bits: their sums are then 64 bits wide. */
+static int widen(struct assay_slice *s, uint32_t tensor, const void **value,
+                 struct assay_err *err)
+{
+    struct assay_tensor *t = &s->tensors[tensor];
+    size_t n, bytes;
+    int16_t *wide;
+    int rc = assay_tensor_count(t, &n, &bytes, err);
+
+    if (rc)
+        return rc;
+    wide = assay_arena_array(s->arena, n, sizeof(*wide));
+    if (!wide)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        wide[i] = t->dtype == ASSAY_S8 ? (int16_t)((const int8_t *)*value)[i]
+                                       : (int16_t)((const uint8_t *)*value)[i];
+    t->dtype = ASSAY_S16;
+    *value = wide;
+    return 0;
+}
+
+/* The layer computes its sum alone. */
+static void strip(struct assay_slice *s, bool narrow)
+{
+    struct assay_layer *l = &s->layers[0];
+    struct assay_tensor *y = &s->tensors[l->output];
+
+    y->dtype = narrow ? ASSAY_S32 : ASSAY_S64;
+    y->quant = (struct assay_quant){.axis = -1};
+    l->out_program = (struct assay_program){.n_steps = 0};
+    l->p.conv2d.has_bias = l->p.conv2d.has_second = false;
+    l->n_inputs = 2;
+}
+
+static int sums_of(struct assay_search_ctx *x, size_t sample, int64_t *out,
+                   struct assay_err *err)
+{
+    const void *values[ASSAY_MAX_LAYER_INPUTS];
+    uint32_t inputs = assay_suspect_inputs(x->s), first = x->layer->inputs[0];
+    bool narrow = assay_dtype_bytes(x->s->one->tensors[first].dtype) == 1 &&
+                  fits_32(x->s->one, x->layer);
+    struct assay_slice *s;
+    int rc = assay_slice_copy(&s, x->s->one, err);
+
+    if (rc)
+        return rc;
+    memcpy(values, x->s->samples[sample].inputs, inputs * sizeof(*values));
+    strip(s, narrow);
+    if (!narrow && assay_dtype_bytes(s->tensors[first].dtype) == 1)
+        rc = widen(s, first, &values[first], err);
+    if (!rc)
+        rc = assay_once(s, x->cpu_flags, values, inputs, out,
+                        x->n * (narrow ? sizeof(int32_t) : sizeof(int64_t)),
+                        err);
+    if (!rc && narrow)
+        for (size_t e = x->n; e-- > 0;) /* in place, from the end */
+            out[e] = ((const int32_t *)(const void *)out)[e];
+    assay_slice_free(s);
+    return rc;
+}
+
+static int second_of(struct assay_search_ctx *x, size_t sample,
+                     struct assay_err *err)
+{
+    const struct assay_layer *l = x->layer;
+    uint32_t tensor = l->inputs[l->n_inputs - 1];
+    const struct assay_tensor *t = &x->s->one->tensors[tensor];
+    const uint8_t *from = t->role == ASSAY_ROLE_CONSTANT
+                              ? t->data
+                              : x->s->samples[sample].inputs[tensor];
+    int32_t *to = assay_arena_array(x->memory, x->n, sizeof(*to));
+
+    if (!to)
+        return no_memory(err);
+    for (size_t e = 0; e < x->n; e++) {
+        union assay_value v;
+
+        assay_load_values(t->dtype, from + e * assay_dtype_bytes(t->dtype), &v,
+                          1);
+        to[e] = (int32_t)v.i;
+    }
+    x->sums[sample].second = to;
+    return 0;
+}
+
+/* Integers, and weights that are known. */
+static bool has_sums(const struct assay_search_ctx *x)
+{
+    const struct assay_tensor *t = x->s->one->tensors;
+
+    return is_sum(x->layer) &&
+           assay_dtype_is_int(t[x->layer->inputs[0]].dtype) &&
+           t[x->layer->inputs[1]].role == ASSAY_ROLE_CONSTANT;
+}
+
+int assay_sums_open(struct assay_search_ctx *x, struct assay_err *err)
+{
+    size_t samples = x->s->n_samples;
+    int rc = 0;
+
+    if (!has_sums(x))
+        return 0;
+    x->sums = assay_arena_array(x->memory, samples, sizeof(*x->sums));
+    if (!x->sums)
+        return no_memory(err);
+    x->wraps =
+        assay_dtype_bytes(x->s->one->tensors[x->layer->inputs[0]].dtype) == 1;
+    for (size_t i = 0; i < samples && !rc; i++) {
+        x->sums[i].sum =
+            assay_arena_array(x->memory, x->n, sizeof(*x->sums[i].sum));
+        rc = x->sums[i].sum ? sums_of(x, i, x->sums[i].sum, err)
+                            : no_memory(err);
+        if (!rc && x->layer->p.conv2d.has_second)
+            rc = second_of(x, i, err);
+    }
+    return rc;
+}
+
+int assay_cause_sums(int64_t **out, const struct assay_suspect *s,
+                     size_t sample, uint32_t cpu_flags, struct assay_err *err)
+{
+    struct assay_search_ctx x = {
+        .s = s, .layer = assay_suspect_layer(s), .cpu_flags = cpu_flags};
+    const struct assay_tensor *y = assay_suspect_output(s);
+    const int32_t *bias = NULL;
+    int64_t *sums;
+    size_t bytes, channels;
+    int rc = assay_tensor_count(y, &x.n, &bytes, err);
+
+    *out = NULL;
+    if (rc || !has_sums(&x))
+        return rc;
+    sums = assay_calloc(x.n, sizeof(*sums));
+    if (!sums)
+        return no_memory(err);
+    rc = sums_of(&x, sample, sums, err);
+    if (rc) {
+        assay_free(sums);
+        return rc;
+    }
+    if (assay_layer_has_bias(x.layer))
+        bias = s->one->tensors[x.layer->inputs[2]].data;
+    channels = (size_t)y->dims[y->rank - 1];
+    for (size_t e = 0; bias && e < x.n; e++)
+        sums[e] += bias[e % channels];
+    *out = sums;
+    return 0;
+}
+
+static bool same_tensor(const struct assay_tensor *a,
+                        const struct assay_tensor *b)
+{
+    return a->dtype == b->dtype && a->data == b->data && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, sizeof(a->dims)) == 0 &&
+           a->quant.n == b->quant.n &&
+           a->quant.zero_point == b->quant.zero_point;
+}
+
+bool assay_sums_serve(const struct assay_search_ctx *x,
+                      const struct assay_candidate *c)
+{
+    const struct assay_slice *one = x->s->one;
+    const struct assay_layer *a = x->layer, *b = &c->slice->layers[0];
+    struct assay_conv2d_params p = a->p.conv2d, q = b->p.conv2d;
+
+    if (!x->sums || c->slice->n_layers != 1 || a->op != b->op ||
+        p.has_second != q.has_second)
+        return false;
+    p.has_bias = q.has_bias = false;
+    for (uint32_t i = 0; i < 2; i++)
+        if (a->inputs[i] != b->inputs[i] ||
+            !same_tensor(&one->tensors[a->inputs[i]],
+                         &c->slice->tensors[b->inputs[i]]))
+            return false;
+    return memcmp(&p, &q, sizeof(p)) == 0 &&
+           one->tensors[a->output].dtype == c->slice->tensors[b->output].dtype;
+}
+
+void assay_sums_run(const struct assay_search_ctx *x,
+                    const struct assay_candidate *c, size_t sample, size_t at,
+                    size_t n, uint8_t *out)
+{
+    const struct assay_layer *l = &c->slice->layers[0];
+    const struct assay_sums *sums = &x->sums[sample];
+    const int32_t *bias =
+        assay_layer_has_bias(l) ? c->slice->tensors[l->inputs[2]].data : NULL;
+    const void *in = x->s->samples[sample].inputs[x->layer->inputs[0]];
+    union assay_value v[BLOCK];
+    int64_t errors[BLOCK];
+
+    for (size_t done = 0; done < n;) {
+        size_t k = n - done < BLOCK ? n - done : BLOCK, from = at + done;
+        struct assay_block block = {.v = v,
+                                    .n = k,
+                                    .channel = from % x->channels,
+                                    .channels = x->channels,
+                                    .second = sums->second ? sums->second + from
+                                                           : NULL};
+
+        if (c->has_partial)
+            assay_partial_errors(x->s->one, 0, &c->partial, in, from, k,
+                                 errors);
+        for (size_t i = 0; i < k; i++) {
+            v[i].i = sums->sum[from + i] + (c->has_partial ? errors[i] : 0) +
+                     (bias ? bias[(from + i) % x->channels] : 0);
+            if (x->wraps)
+                v[i].i = (int32_t)(uint32_t)v[i].i;
+        }
+        assay_program_run(&l->out_program, &block);
+        assay_store_values(x->output->dtype, out + done * x->width, v, k);
+        done += k;
+    }
+}

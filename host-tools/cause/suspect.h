@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A layer whose output is to be explained, and what is known of it. Two sides
+ * computed it from the same input bytes: `base` is what the engine gives for
+ * the slice as it stands, `got` is the odd one (a board, a simulator, another
+ * library; or the reference, where every engine agrees against it).
+ * Plain values, borrowed. Pure room: no files, no text but names.
+ */
+#ifndef ASSAY_CAUSE_SUSPECT_H
+#define ASSAY_CAUSE_SUSPECT_H
+
+#include "lib/core/slice.h"
+
+struct assay_suspect_sample {
+    /* By tensor of `one`, n of its distinct inputs; constants: NULL. Dense
+     * bytes in stored order, as `base` and `got`. */
+    const void *const *inputs;
+    const void *base, *got;
+};
+
+struct assay_suspect {
+    const struct assay_slice *one; /* assay_slice_single() of the layer */
+    /* The slice it stands in, for entries that look at its neighbours (scale
+     * of another tensor, swapped outputs); NULL: none. */
+    const struct assay_slice *whole;
+    uint32_t layer; /* its index there */
+    const struct assay_suspect_sample *samples;
+    size_t n_samples;
+};
+
+/* The layer, and its output tensor. */
+static inline const struct assay_layer *assay_suspect_layer(
+    const struct assay_suspect *s)
+{
+    return &s->one->layers[s->one->n_layers - 1];
+}
+static inline const struct assay_tensor *assay_suspect_output(
+    const struct assay_suspect *s)
+{
+    return &s->one->tensors[assay_suspect_layer(s)->output];
+}
+/* Tensors of `one` in front of its output: the layer's distinct inputs. */
+static inline uint32_t assay_suspect_inputs(const struct assay_suspect *s)
+{
+    return assay_suspect_layer(s)->output;
+}
+
+#endif

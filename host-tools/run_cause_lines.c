@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is printed of a culprit's cause, and what JSON says of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "host-tools/run_cause_looks.h"
+#include "host-tools/run_lines.h"
+
+#define TEXT 1024
+#define SHOWN 4 /* hypotheses of one kind */
+#define FEW 8   /* differing elements: chance may do the same */
+
+static const struct assay_tensor *output_of(const struct assay_run_suspect *k)
+{
+    return &k->one->tensors[k->one->layers[0].output];
+}
+
+/* A text of the catalogue with the edit's own variant and number. */
+static const char *filled(const char *text, const struct assay_edit *e,
+                          char *out, size_t cap)
+{
+    char variant[64], value[32];
+
+    assay_cause_variant(assay_cause_of(e->id), e->variant, variant,
+                        sizeof(variant));
+    snprintf(value, sizeof(value), "%lld", (long long)e->value);
+    return assay_message_fill(out, cap, text, "variant", variant, "value",
+                              value, NULL);
+}
+
+static const char *name_of(const struct assay_hypothesis *h, char *out,
+                           size_t cap)
+{
+    char one[2][200] = {"", ""};
+
+    for (uint32_t i = 0; i < h->n_edits; i++)
+        filled(assay_cause_of(h->edits[i].id)->name, &h->edits[i], one[i],
+               sizeof(one[i]));
+    snprintf(out, cap, "%s%s%s", one[0], h->n_edits > 1 ? "; " : "", one[1]);
+    return out;
+}
+
+/* `importer`: both ends of what differs were read by it. */
+static void advice_line(const struct assay_edit *e, bool importer,
+                        struct assay_lines *l)
+{
+    const struct assay_cause *c = assay_cause_of(e->id);
+    char text[TEXT];
+
+    assay_line_add(l, "  try     ", filled(c->advice, e, text, sizeof(text)));
+    if (c->structural && importer)
+        assay_line_add(l, "          ",
+                       assay_message_text(ASSAY_MSG_CAUSE_IMPORTER));
+}
+
+/* Several causes: is there an input that would tell? */
+static void apart_line(const struct assay_run_suspect *k, struct assay_lines *l)
+{
+    const struct assay_separation *a = &k->apart;
+    char text[TEXT];
+
+    if (a->n_classes < 2)
+        return;
+    assay_message(text, sizeof(text),
+                  a->n_groups < 2         ? ASSAY_MSG_APART_NONE
+                  : k->apart_path != NULL ? ASSAY_MSG_APART_FILE
+                                          : ASSAY_MSG_APART,
+                  "groups", assay_num_u(a->n_groups).text, "classes",
+                  assay_num_u(a->n_classes).text, "count",
+                  assay_num_u(a->differing).text, "tried",
+                  assay_num_u(a->tried).text, "path",
+                  k->apart_path != NULL ? k->apart_path : "", NULL);
+    assay_line_add(l, "          ", text);
+}
+
+static void proved_lines(const struct assay_run_suspect *k,
+                         struct assay_lines *l)
+{
+    const struct assay_hypothesis *h = k->found->v;
+    char text[TEXT], what[160], name[420];
+    size_t more = 0;
+
+    assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_PROVED, "what",
+                  assay_hypothesis_text(h, output_of(k), what, sizeof(what)),
+                  "name", name_of(h, name, sizeof(name)), "matched",
+                  assay_num_u(h->differing_matched).text, "differing",
+                  assay_num_u(h->differing).text, "all",
+                  assay_num_u(h->all).text, NULL);
+    assay_line_add(l, "  cause   ", text);
+    for (size_t i = 1; i < k->found->n_proved; i++) {
+        const struct assay_hypothesis *o = &k->found->v[i];
+        bool same = o->class_number == h->class_number;
+
+        if (i > SHOWN) {
+            more++;
+            continue;
+        }
+        assay_hypothesis_text(o, output_of(k), what, sizeof(what));
+        assay_message(text, sizeof(text),
+                      same ? ASSAY_MSG_CAUSE_OR_SAME : ASSAY_MSG_CAUSE_OR,
+                      "what", what, "name", name_of(o, name, sizeof(name)),
+                      NULL);
+        assay_line_add(l, "          ", text);
+    }
+    if (more > 0) {
+        assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_OR_MORE, "more",
+                      assay_num_u(more).text, NULL);
+        assay_line_add(l, "          ", text);
+    }
+    apart_line(k, l);
+    if (h->differing < FEW)
+        assay_line_add(l, "          ",
+                       assay_message_text(ASSAY_MSG_CAUSE_FEW));
+}
+
+/* The one that explains most without breaking anything, and those that look
+ * right and are not. */
+static void partial_lines(const struct assay_run_suspect *k,
+                          struct assay_lines *l)
+{
+    char text[TEXT], what[160], name[420];
+    size_t shown = 0;
+    bool nearest = false;
+
+    for (size_t i = k->found->n_proved; i < k->found->n && shown < 2; i++) {
+        const struct assay_hypothesis *h = &k->found->v[i];
+        bool breaks = h->broken > 0;
+
+        if ((breaks && h->differing_matched < h->differing) ||
+            (!breaks && (nearest || k->found->n_proved > 0)))
+            continue;
+        assay_message(
+            text, sizeof(text),
+            breaks ? ASSAY_MSG_CAUSE_BREAKS : ASSAY_MSG_CAUSE_NEAREST, "what",
+            assay_hypothesis_text(h, output_of(k), what, sizeof(what)), "name",
+            name_of(h, name, sizeof(name)), "matched",
+            assay_num_u(h->differing_matched).text, "differing",
+            assay_num_u(h->differing).text, "broken",
+            assay_num_u(h->broken).text, NULL);
+        assay_line_add(l, "          ", text);
+        nearest = nearest || !breaks;
+        shown++;
+    }
+}
+
+static void fingerprint_lines(const struct assay_run_suspect *k,
+                              struct assay_lines *l)
+{
+    char text[TEXT] = "", one[200];
+
+    for (size_t i = 0; i < k->n_fingerprints && i < SHOWN; i++) {
+        assay_fingerprint_text(&k->fingerprints[i], output_of(k), one,
+                               sizeof(one));
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                 i > 0 ? "; " : "", one);
+    }
+    if (text[0] != '\0')
+        assay_line_add(l, "  looks   ", text);
+}
+
+static void layout_line(const struct assay_run_suspect *k,
+                        struct assay_lines *l)
+{
+    char text[TEXT], what[200];
+
+    assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_LAYOUT, "what",
+                  assay_run_cause_layout(k, what, sizeof(what)), "id",
+                  k->layout.id, "compared",
+                  assay_num_u(k->layout.compared).text, "all",
+                  assay_num_u(k->layout.all).text, NULL);
+    assay_line_add(l, "  layout  ", text);
+    for (unsigned i = 0; i < 2 && k->layout.also[i]; i++) {
+        assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_OR_SAME, "what",
+                      k->layout.also[i], NULL);
+        assay_line_add(l, "          ", text);
+    }
+}
+
+void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
+                           enum assay_column column, struct assay_lines *l)
+{
+    const struct assay_run_suspect *k = assay_run_cause_of(r, layer, column);
+    char text[TEXT];
+
+    if (k == NULL || !k->searched)
+        return;
+    if (k->has_layout) {
+        layout_line(k, l);
+        return;
+    }
+    fingerprint_lines(k, l);
+    if (k->found->n_proved > 0) {
+        proved_lines(k, l);
+    } else {
+        assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_NONE, "tried",
+                      assay_num_u(k->found->tried).text, NULL);
+        assay_line_add(l, "  cause   ", text);
+    }
+    partial_lines(k, l);
+    if (k->found->n_proved > 0)
+        advice_line(&k->found->v[0].edits[0],
+                    k->of_reference || column == ASSAY_COL_GOT, l);
+}
+
+const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
+                                 enum assay_column column, char *out,
+                                 size_t cap)
+{
+    const struct assay_run_suspect *k = assay_run_cause_of(r, layer, column);
+
+    out[0] = '\0';
+    if (k != NULL && k->has_layout)
+        assay_run_cause_layout(k, out, cap);
+    else if (k != NULL && k->found != NULL && k->found->n_proved > 0)
+        assay_hypothesis_text(&k->found->v[0], output_of(k), out, cap);
+    return out;
+}
+
+const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer)
+{
+    for (unsigned c = ASSAY_COL_CPU; c < ASSAY_COL_COUNT; c++) {
+        const struct assay_run_suspect *k =
+            assay_run_cause_of(r, layer, (enum assay_column)c);
+
+        if (k != NULL && k->has_layout)
+            return k->layout.id;
+        if (k != NULL && k->found != NULL && k->found->n_proved > 0)
+            return assay_cause_of(k->found->v[0].edits[0].id)->id;
+    }
+    return "";
+}
+
+/* An arrangement and what else it may be called: up to 3 entries. */
+static size_t add_layout(const struct assay_run *r,
+                         const struct assay_run_suspect *k,
+                         struct assay_report_hypothesis *v)
+{
+    const char *ids[3] = {k->layout.id, k->layout.also[0], k->layout.also[1]};
+    uint64_t differing = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->n_samples; i++)
+        differing += k->mismatch[i];
+    for (; n < 3 && ids[n] != NULL; n++)
+        v[n] = (struct assay_report_hypothesis){
+            .layer = k->layer,
+            .name = r->s->layers[k->layer].name,
+            .column = k->column,
+            .id = ids[n],
+            .scope = "",
+            .differing_matched = differing,
+            .differing = differing,
+            .all_matched = k->layout.compared,
+            .all = k->layout.all,
+            .class_number = 1,
+            .proved = true};
+    return n;
+}
+
+size_t assay_run_hypotheses(const struct assay_run *r,
+                            const struct assay_report_hypothesis **out)
+{
+    struct assay_report_hypothesis *v;
+    size_t n = 0, cap = 0;
+
+    *out = NULL;
+    for (size_t i = 0; r->causes && i < r->causes->n; i++)
+        cap += 3 + (r->causes->v[i].found ? r->causes->v[i].found->n : 0);
+    v = assay_arena_array(r->arena, cap + 1, sizeof(*v));
+    for (size_t i = 0; v && r->causes && i < r->causes->n; i++) {
+        const struct assay_run_suspect *k = &r->causes->v[i];
+
+        if (k->has_layout)
+            n += add_layout(r, k, v + n);
+        for (size_t j = 0; k->found && j < k->found->n; j++) {
+            const struct assay_hypothesis *h = &k->found->v[j];
+            char text[160], scope[96];
+
+            assay_hypothesis_text(h, output_of(k), text, sizeof(text));
+            assay_scope_text(&h->scope, output_of(k), scope, sizeof(scope));
+            v[n++] = (struct assay_report_hypothesis){
+                .layer = k->layer,
+                .name = r->s->layers[k->layer].name,
+                .column = k->column,
+                .id = assay_arena_str(r->arena, text, strlen(text)),
+                .scope = assay_arena_str(r->arena, scope, strlen(scope)),
+                .differing_matched = h->differing_matched,
+                .differing = h->differing,
+                .all_matched = h->all_matched,
+                .all = h->all,
+                .class_number = h->class_number,
+                .proved = h->proved};
+        }
+    }
+    *out = v;
+    return n;
+}

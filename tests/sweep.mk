@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Seeded causes, and whether they are found: docs/hypotheses.md.
+#
+#? make sweep          every cause of the catalogue on the emulated agent
+#? make check-sweep    some of them, on the host's engine
+
+# SWEEP=--write puts the matrix into docs/hypotheses.md.
+SWEEP ?=
+sweep: $(BUILD)/x86_64/assay $(BUILD)/aarch64/assayd
+	@$(PYTHON) tests/sweep/sweep.py --build $(BUILD) --qemu $(QEMU) \
+		--jobs $(JOBS) $(SWEEP)
+check-sweep: x86_64
+	@$(PYTHON) tests/sweep/sweep.py --build $(BUILD) --target local \
+		--jobs $(JOBS) --quick 12
+.PHONY: sweep
