@@ -3,8 +3,8 @@
  * State of `assay run`, shared by its parts: select.c (which layers),
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
- * run_cause.c (why a culprit differs), run_report.c (rows), run_lines.c and
- * run_culprit.c (sentences).
+ * run_cause.c (why a culprit differs), run_report.c (rows), run_head.c,
+ * run_culprit.c, run_sentence.c and run_tail.c (sentences).
  * Internal to these files. One thread.
  */
 #ifndef ASSAY_HOST_RUN_H
