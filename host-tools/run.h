@@ -62,8 +62,9 @@ struct assay_sample_layer {
 
 /* A column of the compiled model in the sample that is under way. */
 struct assay_run_side {
-    bool here; /* the sample has it */
-    struct assay_sample observed;
+    bool here;                    /* the sample has it */
+    struct assay_sample observed; /* and what follows from it, see below */
+    bool *derived; /* a tensor: once had from what was made of it, backward.h */
     const void **values; /* observed, else the reference's where no input */
                          /* differs: what re-runs take; NULL: recompute */
     bool *dirty;         /* a tensor: it differs, or may */
