@@ -8,6 +8,7 @@
 
 #include "host-tools/messages.h"
 #include "host-tools/run_cause_looks.h"
+#include "host-tools/run_segment.h"
 #include "kernels/cpu.h"
 #include "lib/core/slice_part.h"
 #include "lib/engine/once.h"
@@ -38,6 +39,7 @@ void assay_run_causes_close(struct assay_run *r)
         for (size_t s = 0; s < k->n_samples; s++)
             close_sample(&k->samples[s], inputs_of(k));
         assay_search_free(k->found);
+        assay_search_free(k->found_before);
         assay_separation_close(&k->apart);
         assay_slice_free(k->one);
     }
@@ -113,6 +115,12 @@ static void *value_of(const struct assay_run *r, const void *const *values,
     return p < 0 ? NULL : computed(r, values, (uint32_t)p, depth);
 }
 
+void *assay_run_cause_value(const struct assay_run *r,
+                            const void *const *values, uint32_t tensor)
+{
+    return value_of(r, values, tensor, 64);
+}
+
 static struct assay_run_suspect *suspect_of(struct assay_run *r, uint32_t layer,
                                             enum assay_column column)
 {
@@ -180,7 +188,7 @@ static bool fill(const struct assay_run *r, const struct assay_run_suspect *k,
         if (inputs[mine] ||
             r->s->tensors[l->inputs[i]].role == ASSAY_ROLE_CONSTANT)
             continue;
-        inputs[mine] = value_of(r, values, l->inputs[i], 64);
+        inputs[mine] = assay_run_cause_value(r, values, l->inputs[i]);
         whole = inputs[mine] != NULL;
     }
     s->inputs = (const void *const *)inputs;
@@ -288,9 +296,8 @@ static bool is_kept(const struct assay_run_suspect *k, uint32_t sample)
     return k->n_samples == ASSAY_SUSPECT_SAMPLES;
 }
 
-/* What the column has of the sample that is open, else the reference. */
-static const void **values_of(const struct assay_run *r,
-                              enum assay_column column)
+const void **assay_run_cause_values(const struct assay_run *r,
+                                    enum assay_column column)
 {
     const void **v = assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*v));
     const struct assay_run_side *k =
@@ -318,7 +325,7 @@ static void take_equal(struct assay_run *r, struct assay_run_suspect *k)
                   !r->sides[k->column - ASSAY_COL_SIM].observed.values[y])) ||
         (!side && !k->of_reference) || r->causes->bytes + 4 * bytes > BUDGET)
         return;
-    values = values_of(r, k->column);
+    values = assay_run_cause_values(r, k->column);
     if (values && values[y] && fill(r, k, values, values[y], &s) &&
         memcmp(s.base, s.got, bytes) == 0) {
         r->causes->bytes += 4 * bytes;
@@ -362,7 +369,7 @@ static int by_layer(const void *p, const void *q)
     return (int)a->column - (int)b->column;
 }
 
-static int search(const struct assay_run *r, struct assay_run_suspect *k,
+static int search(struct assay_run *r, struct assay_run_suspect *k,
                   const struct assay_edit *only, struct assay_err *err)
 {
     const struct assay_suspect s = {.one = k->one,
@@ -384,6 +391,8 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
     /* What reproduces every element outranks what was compared in part. */
     if (rc == 0 && k->found->n_proved > 0)
         k->has_layout = false;
+    if (rc == 0 && k->found->n_proved == 0)
+        rc = assay_run_segment_search(r, k, &o, err);
     if (rc == 0 && k->found->n_classes > 1)
         rc = assay_cause_separate(&k->apart, &s, k->found, o.cpu_flags, err);
     return rc;

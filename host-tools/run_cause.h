@@ -32,6 +32,10 @@ struct assay_run_suspect {
     struct assay_fingerprint fingerprints[ASSAY_FINGERPRINTS];
     size_t n_fingerprints;
     struct assay_search *found; /* NULL: not searched */
+    /* Proved in a layer in front of it that was not observed, where nothing is
+     * in this one (run_segment.c); NULL: nothing. */
+    struct assay_search *found_before;
+    uint32_t before; /* that layer */
     /* Where several classes are proved: an input that tells them apart. */
     struct assay_separation apart;
     const char *apart_path; /* where it was saved, in the run's arena; NULL */
@@ -55,7 +59,15 @@ int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
 const struct assay_run_suspect *assay_run_cause_of(const struct assay_run *r,
                                                    uint32_t layer,
                                                    enum assay_column column);
-/* Is a cause known that gives every element? */
+/* What the column has of the sample that is open, else the reference; by
+ * tensor, to be freed with assay_free. NULL: no memory. */
+const void **assay_run_cause_values(const struct assay_run *r,
+                                    enum assay_column column);
+/* A copy of a tensor as such values have it: recomputed from the last tensors
+ * that are there, where it is not. NULL: it cannot be had. */
+void *assay_run_cause_value(const struct assay_run *r,
+                            const void *const *values, uint32_t tensor);
+/* Is a cause known that gives every element, in the layer itself? */
 bool assay_run_cause_proved(const struct assay_run_suspect *k);
 void assay_run_causes_close(struct assay_run *r); /* idempotent */
 

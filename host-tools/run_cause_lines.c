@@ -73,29 +73,55 @@ static void apart_line(const struct assay_run_suspect *k, struct assay_lines *l)
     assay_line_add(l, "          ", text);
 }
 
-static void proved_lines(const struct assay_run_suspect *k,
+/* What is proved, in the layer or else in one in front of it; NULL: nothing. */
+static const struct assay_search *proved_in(const struct assay_run_suspect *k)
+{
+    return k->found != NULL && k->found->n_proved > 0 ? k->found
+                                                      : k->found_before;
+}
+
+/* "P5=right:128", "P5=right:128 in l3" of a layer that was not observed. */
+static const char *what_of(const struct assay_run *r,
+                           const struct assay_run_suspect *k,
+                           const struct assay_hypothesis *h, char *out,
+                           size_t cap)
+{
+    char what[160];
+
+    assay_hypothesis_text(h, output_of(k), what, sizeof(what));
+    if (proved_in(k) == k->found)
+        snprintf(out, cap, "%s", what);
+    else
+        assay_message(out, cap, ASSAY_MSG_CAUSE_IN, "what", what, "layer",
+                      r->s->layers[k->before].name, NULL);
+    return out;
+}
+
+static void proved_lines(const struct assay_run *r,
+                         const struct assay_run_suspect *k,
                          struct assay_lines *l)
 {
-    const struct assay_hypothesis *h = k->found->v;
-    char text[TEXT], what[160], name[420];
+    const struct assay_search *found = proved_in(k);
+    const struct assay_hypothesis *h = found->v;
+    char text[TEXT], what[400], name[420];
     size_t more = 0;
 
     assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_PROVED, "what",
-                  assay_hypothesis_text(h, output_of(k), what, sizeof(what)),
-                  "name", name_of(h, name, sizeof(name)), "matched",
+                  what_of(r, k, h, what, sizeof(what)), "name",
+                  name_of(h, name, sizeof(name)), "matched",
                   assay_num_u(h->differing_matched).text, "differing",
                   assay_num_u(h->differing).text, "all",
                   assay_num_u(h->all).text, NULL);
     assay_line_add(l, "  cause   ", text);
-    for (size_t i = 1; i < k->found->n_proved; i++) {
-        const struct assay_hypothesis *o = &k->found->v[i];
+    for (size_t i = 1; i < found->n_proved; i++) {
+        const struct assay_hypothesis *o = &found->v[i];
         bool same = o->class_number == h->class_number;
 
         if (i > SHOWN) {
             more++;
             continue;
         }
-        assay_hypothesis_text(o, output_of(k), what, sizeof(what));
+        what_of(r, k, o, what, sizeof(what));
         assay_message(text, sizeof(text),
                       same ? ASSAY_MSG_CAUSE_OR_SAME : ASSAY_MSG_CAUSE_OR,
                       "what", what, "name", name_of(o, name, sizeof(name)),
@@ -189,16 +215,16 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
         return;
     }
     fingerprint_lines(k, l);
-    if (k->found->n_proved > 0) {
-        proved_lines(k, l);
+    if (proved_in(k) != NULL) {
+        proved_lines(r, k, l);
     } else {
         assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_NONE, "tried",
                       assay_num_u(k->found->tried).text, NULL);
         assay_line_add(l, "  cause   ", text);
     }
     partial_lines(k, l);
-    if (k->found->n_proved > 0)
-        advice_line(&k->found->v[0].edits[0],
+    if (proved_in(k) != NULL)
+        advice_line(&proved_in(k)->v[0].edits[0],
                     k->of_reference || column == ASSAY_COL_GOT, l);
 }
 
@@ -211,8 +237,8 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
     out[0] = '\0';
     if (k != NULL && k->has_layout)
         assay_run_cause_layout(k, out, cap);
-    else if (k != NULL && k->found != NULL && k->found->n_proved > 0)
-        assay_hypothesis_text(&k->found->v[0], output_of(k), out, cap);
+    else if (k != NULL && proved_in(k) != NULL)
+        what_of(r, k, &proved_in(k)->v[0], out, cap);
     return out;
 }
 
@@ -224,8 +250,8 @@ const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer)
 
         if (k != NULL && k->has_layout)
             return k->layout.id;
-        if (k != NULL && k->found != NULL && k->found->n_proved > 0)
-            return assay_cause_of(k->found->v[0].edits[0].id)->id;
+        if (k != NULL && proved_in(k) != NULL)
+            return assay_cause_of(proved_in(k)->v[0].edits[0].id)->id;
     }
     return "";
 }
@@ -257,6 +283,36 @@ static size_t add_layout(const struct assay_run *r,
     return n;
 }
 
+/* All that fits, proved or in part, of that layer; found: or NULL. */
+static size_t add_found(const struct assay_run *r,
+                        const struct assay_run_suspect *k,
+                        const struct assay_search *found, uint32_t layer,
+                        struct assay_report_hypothesis *v)
+{
+    size_t n = 0;
+
+    for (; found && n < found->n; n++) {
+        const struct assay_hypothesis *h = &found->v[n];
+        char text[160], scope[96];
+
+        assay_hypothesis_text(h, output_of(k), text, sizeof(text));
+        assay_scope_text(&h->scope, output_of(k), scope, sizeof(scope));
+        v[n] = (struct assay_report_hypothesis){
+            .layer = layer,
+            .name = r->s->layers[layer].name,
+            .column = k->column,
+            .id = assay_arena_str(r->arena, text, strlen(text)),
+            .scope = assay_arena_str(r->arena, scope, strlen(scope)),
+            .differing_matched = h->differing_matched,
+            .differing = h->differing,
+            .all_matched = h->all_matched,
+            .all = h->all,
+            .class_number = h->class_number,
+            .proved = h->proved};
+    }
+    return n;
+}
+
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out)
 {
@@ -265,32 +321,17 @@ size_t assay_run_hypotheses(const struct assay_run *r,
 
     *out = NULL;
     for (size_t i = 0; r->causes && i < r->causes->n; i++)
-        cap += 3 + (r->causes->v[i].found ? r->causes->v[i].found->n : 0);
+        cap += 3 + (r->causes->v[i].found ? r->causes->v[i].found->n : 0) +
+               (r->causes->v[i].found_before ? r->causes->v[i].found_before->n
+                                             : 0);
     v = assay_arena_array(r->arena, cap + 1, sizeof(*v));
     for (size_t i = 0; v && r->causes && i < r->causes->n; i++) {
         const struct assay_run_suspect *k = &r->causes->v[i];
 
         if (k->has_layout)
             n += add_layout(r, k, v + n);
-        for (size_t j = 0; k->found && j < k->found->n; j++) {
-            const struct assay_hypothesis *h = &k->found->v[j];
-            char text[160], scope[96];
-
-            assay_hypothesis_text(h, output_of(k), text, sizeof(text));
-            assay_scope_text(&h->scope, output_of(k), scope, sizeof(scope));
-            v[n++] = (struct assay_report_hypothesis){
-                .layer = k->layer,
-                .name = r->s->layers[k->layer].name,
-                .column = k->column,
-                .id = assay_arena_str(r->arena, text, strlen(text)),
-                .scope = assay_arena_str(r->arena, scope, strlen(scope)),
-                .differing_matched = h->differing_matched,
-                .differing = h->differing,
-                .all_matched = h->all_matched,
-                .all = h->all,
-                .class_number = h->class_number,
-                .proved = h->proved};
-        }
+        n += add_found(r, k, k->found, k->layer, v + n);
+        n += add_found(r, k, k->found_before, k->before, v + n);
     }
     *out = v;
     return n;

@@ -79,6 +79,22 @@ static bool is_other(const struct assay_run *r, const struct assay_run_side *k,
            memcmp(r->values[t], k->observed.values[t], bytes) != 0;
 }
 
+/* Going back through layers that assay_backward can undo: is a tensor known
+ * there, so that nothing needs to be derived? */
+static bool known_before(const struct assay_run *r,
+                         const struct assay_run_side *k, uint32_t t)
+{
+    while (k->observed.values[t] == NULL && r->producer[t] >= 0) {
+        uint32_t layer = (uint32_t)r->producer[t];
+
+        if (r->s->layers[layer].op == ASSAY_OP_SKIPPED ||
+            !assay_backward_can(r->s, layer))
+            return false;
+        t = r->s->layers[layer].inputs[0];
+    }
+    return true;
+}
+
 /* What differs behind a tensor that was not observed would accuse the layers
  * in between: where only one tensor gives it, that one was there. */
 static int derive(struct assay_run *r, struct assay_run_side *k,
@@ -91,9 +107,8 @@ static int derive(struct assay_run *r, struct assay_run_side *k,
         uint32_t x = l->n_inputs > 0 ? l->inputs[0] : 0, y = l->output;
 
         if (l->op == ASSAY_OP_SKIPPED || l->n_inputs == 0 ||
-            r->producer[x] < 0 || k->observed.values[x] != NULL ||
             k->observed.values[y] == NULL || r->values[x] == NULL ||
-            (!is_other(r, k, y) && !k->derived[x]) ||
+            (!is_other(r, k, y) && !k->derived[x]) || known_before(r, k, x) ||
             !assay_backward_can(r->s, i))
             continue;
         rc = assay_backward(&k->observed.values[x], r->s, i,

@@ -34,6 +34,8 @@ struct assay_hypothesis {
     uint64_t all_matched, all;
     uint64_t broken; /* equal ones that it makes differ */
     bool proved;
+    uint32_t
+        turn; /* in which it was tried: of a free number the plainest first */
     /* Of proved ones: the same number, the same output for every input as far
      * as is proved; others are only not told apart by this data. */
     uint32_t class_number;

@@ -115,10 +115,15 @@ static inline bool assay_judge_differs(const struct assay_search_ctx *x,
 }
 
 /* search_solve.c: values of e->value that the differing elements allow, the
- * plainest first; how many in *n (0: none). */
+ * plainest first, and the range that all of them allow (empty: n is 0). */
 #define ASSAY_SOLUTIONS 4
+struct assay_solution {
+    int64_t values[ASSAY_SOLUTIONS];
+    uint32_t n;
+    int64_t lo, hi;
+};
 int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
-                int64_t *values, uint32_t *n, struct assay_err *err)
+                struct assay_solution *out, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
 #endif
