@@ -228,6 +228,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
     r.n_samples = (uint32_t)r.p.c.n_samples;
     rc = allocate(&r, &err);
     if (rc == 0)
+        rc = assay_run_causes_open(&r, &err);
+    if (rc == 0)
         rc = assay_run_select(&r, &err);
     if (rc == 0)
         assay_run_replay_begin(&r);

@@ -190,6 +190,9 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
 /* Its inputs, reference and columns; close in any case. */
 int assay_run_sample_open(struct assay_run *r, uint32_t sample,
                           struct assay_err *err) ASSAY_MUST_CHECK;
+/* Once more, when all are done: a reference that the host makes is made. */
+int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
+                            struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_run_sample_close(struct assay_run *r);
 /* Is the layer's cumulative input free of differences? Call in order. */
 bool assay_run_inputs_equal(const struct assay_run *r, uint32_t layer);

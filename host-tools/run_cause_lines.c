@@ -53,13 +53,14 @@ static void advice_line(const struct assay_edit *e, bool importer,
                        assay_message_text(ASSAY_MSG_CAUSE_IMPORTER));
 }
 
-/* Several causes: is there an input that would tell? */
-static void apart_line(const struct assay_run_suspect *k, struct assay_lines *l)
+/* Several causes are left: is there an input that would tell? */
+static void apart_lines(const struct assay_run_suspect *k,
+                        struct assay_lines *l)
 {
     const struct assay_separation *a = &k->apart;
     char text[TEXT];
 
-    if (a->n_classes < 2)
+    if (k->found->n_classes < 2)
         return;
     assay_message(text, sizeof(text),
                   a->n_groups < 2         ? ASSAY_MSG_APART_NONE
@@ -70,6 +71,87 @@ static void apart_line(const struct assay_run_suspect *k, struct assay_lines *l)
                   assay_num_u(a->differing).text, "tried",
                   assay_num_u(a->tried).text, "path",
                   k->apart_path != NULL ? k->apart_path : "", NULL);
+    assay_line_add(l, "          ", text);
+    if (a->n_groups < 2)
+        return;
+    assay_message(text, sizeof(text),
+                  k->settled.failed ? ASSAY_MSG_APART_NO_ANSWER
+                  : k->of_reference ? ASSAY_MSG_APART_REFERENCE
+                                    : ASSAY_MSG_APART_FILES,
+                  "column", assay_column_name(k->column), "who",
+                  assay_column_name(k->column), NULL);
+    assay_line_add(l, "          ", text);
+}
+
+/* Somebody was asked: what is left? */
+static void settled_line(const struct assay_run_suspect *k,
+                         struct assay_lines *l)
+{
+    const struct assay_run_settled *s = &k->settled;
+    char text[TEXT], inputs[64], what[160] = "";
+    size_t left = k->found->n_classes;
+
+    if (s->inputs == 0)
+        return;
+    assay_message(inputs, sizeof(inputs),
+                  s->inputs == 1 ? ASSAY_MSG_SETTLED_INPUT
+                                 : ASSAY_MSG_SETTLED_INPUTS,
+                  "n", assay_num_u(s->inputs).text, NULL);
+    if (left > 0)
+        assay_hypothesis_text(k->found->v, output_of(k), what, sizeof(what));
+    assay_message(text, sizeof(text),
+                  left == 0   ? ASSAY_MSG_SETTLED_NONE
+                  : left == 1 ? ASSAY_MSG_SETTLED
+                              : ASSAY_MSG_SETTLED_MANY,
+                  "inputs", inputs, "classes", assay_num_u(s->before).text,
+                  "who", assay_column_name(k->column), "what", what, "left",
+                  assay_num_u(left).text, "elements",
+                  assay_num_u(s->elements).text, NULL);
+    assay_line_add(l, "          ", text);
+}
+
+/* What fitted the samples and not the answer. */
+static void struck_lines(const struct assay_run_suspect *k,
+                         struct assay_lines *l)
+{
+    char text[TEXT], what[160], name[420];
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->found->n; i++) {
+        const struct assay_hypothesis *h = &k->found->v[i];
+
+        if (!h->struck || ++n > SHOWN)
+            continue;
+        assay_message(
+            text, sizeof(text), ASSAY_MSG_CAUSE_STRUCK, "what",
+            assay_hypothesis_text(h, output_of(k), what, sizeof(what)), "name",
+            name_of(h, name, sizeof(name)), "matched",
+            assay_num_u(h->all_matched).text, "all", assay_num_u(h->all).text,
+            NULL);
+        assay_line_add(l, "          ", text);
+    }
+    if (n <= SHOWN)
+        return;
+    assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_STRUCK_MORE, "more",
+                  assay_num_u(n - SHOWN).text, NULL);
+    assay_line_add(l, "          ", text);
+}
+
+/* Samples that were not looked at are told. */
+static void looked_line(const struct assay_run_suspect *k,
+                        struct assay_lines *l)
+{
+    bool proved = k->found->n_proved > 0;
+    char text[TEXT];
+
+    if (proved ? k->n_looked >= k->n_there : k->n_samples >= k->n_differing)
+        return;
+    assay_message(text, sizeof(text),
+                  proved ? ASSAY_MSG_CAUSE_LOOKED : ASSAY_MSG_CAUSE_SEARCHED,
+                  "looked", assay_num_u(k->n_looked).text, "there",
+                  assay_num_u(k->n_there).text, "searched",
+                  assay_num_u(k->n_samples).text, "differing",
+                  assay_num_u(k->n_differing).text, NULL);
     assay_line_add(l, "          ", text);
 }
 
@@ -133,7 +215,6 @@ static void proved_lines(const struct assay_run *r,
                       assay_num_u(more).text, NULL);
         assay_line_add(l, "          ", text);
     }
-    apart_line(k, l);
     if (h->differing < FEW)
         assay_line_add(l, "          ",
                        assay_message_text(ASSAY_MSG_CAUSE_FEW));
@@ -152,7 +233,7 @@ static void partial_lines(const struct assay_run_suspect *k,
         const struct assay_hypothesis *h = &k->found->v[i];
         bool breaks = h->broken > 0;
 
-        if ((breaks && h->differing_matched < h->differing) ||
+        if (h->struck || (breaks && h->differing_matched < h->differing) ||
             (!breaks && (nearest || k->found->n_proved > 0)))
             continue;
         assay_message(
@@ -208,6 +289,9 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
     const struct assay_run_suspect *k = assay_run_cause_of(r, layer, column);
     char text[TEXT];
 
+    if (k != NULL && k->n_samples == 0)
+        assay_line_add(l, "  cause   ",
+                       assay_message_text(ASSAY_MSG_CAUSE_NO_ROOM));
     if (k == NULL || !k->searched)
         return;
     if (k->has_layout) {
@@ -222,6 +306,10 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
                       assay_num_u(k->found->tried).text, NULL);
         assay_line_add(l, "  cause   ", text);
     }
+    settled_line(k, l);
+    struck_lines(k, l);
+    apart_lines(k, l);
+    looked_line(k, l);
     partial_lines(k, l);
     if (proved_in(k) != NULL)
         advice_line(&proved_in(k)->v[0].edits[0],
@@ -308,7 +396,8 @@ static size_t add_found(const struct assay_run *r,
             .all_matched = h->all_matched,
             .all = h->all,
             .class_number = h->class_number,
-            .proved = h->proved};
+            .proved = h->proved,
+            .struck = h->struck};
     }
     return n;
 }
@@ -335,4 +424,22 @@ size_t assay_run_hypotheses(const struct assay_run *r,
     }
     *out = v;
     return n;
+}
+
+void assay_run_cause_report(const struct assay_run *r,
+                            struct assay_report_culprit *out)
+{
+    const struct assay_run_suspect *k =
+        assay_run_cause_of(r, out->index, out->column);
+
+    if (k == NULL || !k->searched)
+        return;
+    out->differing = k->n_differing;
+    out->searched = (uint32_t)k->n_samples;
+    out->looked_at = k->n_looked;
+    out->samples = k->n_there;
+    out->asked = k->settled.inputs;
+    out->answered = k->settled.elements;
+    out->classes_before = k->settled.before;
+    out->classes_left = k->found != NULL ? k->found->n_classes : 0;
 }

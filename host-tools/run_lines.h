@@ -74,6 +74,9 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
 const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer);
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out);
+/* What is known of the search for the cause of out->index in out->column. */
+void assay_run_cause_report(const struct assay_run *r,
+                            struct assay_report_culprit *out);
 /* run_probe.c: what the data never reached, of a run that matches. */
 void assay_run_probe_lines(const struct assay_run *r,
                            const struct assay_run_summary *sum,

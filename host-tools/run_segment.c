@@ -57,34 +57,49 @@ static uint64_t work_of(const struct assay_slice *s)
     return work;
 }
 
+static void *copy_of(const struct assay_tensor *t, const void *from)
+{
+    size_t n, bytes;
+    void *to;
+
+    if (assay_tensor_count(t, &n, &bytes, NULL) < 0)
+        return NULL;
+    to = assay_alloc(bytes + 1);
+    if (to != NULL)
+        memcpy(to, from, bytes);
+    return to;
+}
+
 /* What feeds it in the column, in one sample; the sample is open. */
 static int feed(const struct assay_run *r, const struct assay_run_suspect *k,
                 struct segment *g, size_t sample, struct assay_err *err)
 {
-    const void **values = assay_run_cause_values(r, k->column);
+    const struct assay_run_side *side = &r->sides[k->column - ASSAY_COL_SIM];
     void **inputs = assay_calloc((size_t)inputs_of(g) + 1, sizeof(*inputs));
     struct assay_suspect_sample *s = &g->samples[sample];
     int rc = 0;
 
     *s = k->samples[sample];
     s->inputs = (const void *const *)inputs;
-    if (values == NULL || inputs == NULL)
+    if (inputs == NULL)
         rc = assay_fail(err, ASSAY_EMEMORY, "no memory for a segment");
     for (uint32_t i = 0; i < g->n && rc == 0; i++) {
         const struct assay_layer *from = &r->s->layers[g->layers[i]];
 
         for (uint32_t j = 0; j < from->n_inputs; j++) {
-            uint32_t mine = g->slice->layers[i].inputs[j];
+            uint32_t mine = g->slice->layers[i].inputs[j], t = from->inputs[j];
+            const void *v = side->observed.values[t];
 
             if (g->slice->tensors[mine].role != ASSAY_ROLE_INPUT ||
                 inputs[mine] != NULL)
                 continue;
-            inputs[mine] = assay_run_cause_value(r, values, from->inputs[j]);
+            if (v == NULL && r->producer[t] < 0)
+                v = r->values[t]; /* an input of the model */
+            inputs[mine] = v ? copy_of(&r->s->tensors[t], v) : NULL;
             if (inputs[mine] == NULL)
                 rc = ASSAY_EDIT_NOT_HERE; /* it cannot be had */
         }
     }
-    assay_free(values);
     return rc;
 }
 
@@ -94,7 +109,7 @@ static int feed_all(struct assay_run *r, const struct assay_run_suspect *k,
     int rc = 0;
 
     for (size_t s = 0; s < k->n_samples && rc == 0; s++) {
-        rc = assay_run_sample_open(r, k->from[s], err);
+        rc = assay_run_sample_reopen(r, k->from[s], err);
         if (rc == 0)
             rc = feed(r, k, g, s, err);
         assay_run_sample_close(r);

@@ -258,6 +258,8 @@ static int by_rank(const void *p, const void *q)
         return a->scope.kind == ASSAY_SCOPE_ALL ? -1 : 1;
     if (a->n_edits != b->n_edits)
         return a->n_edits < b->n_edits ? -1 : 1;
+    if (a->struck != b->struck)
+        return a->struck ? -1 : 1;
     if (a->differing_matched != b->differing_matched)
         return a->differing_matched > b->differing_matched ? -1 : 1;
     if (a->all_matched != b->all_matched)
@@ -294,6 +296,34 @@ static void sort(struct assay_search *s)
         qsort(s->v, s->n, sizeof(*s->v), by_rank);
 }
 
+/* Numbers of classes that are left, in order. */
+static void renumber(struct assay_search *s)
+{
+    uint32_t before = s->n_classes;
+
+    s->n_classes = 0;
+    for (uint32_t c = 1; c <= before; c++) {
+        bool any = false;
+
+        for (size_t i = 0; i < s->n_proved; i++) {
+            if (s->v[i].class_number != c)
+                continue;
+            any = true;
+            s->v[i].class_number = s->n_classes + 1;
+        }
+        s->n_classes += any;
+    }
+}
+
+void assay_search_sort(struct assay_search *s)
+{
+    s->n_proved = 0;
+    for (size_t i = 0; i < s->n; i++)
+        s->n_proved += s->v[i].proved;
+    sort(s);
+    renumber(s);
+}
+
 static int pairs(struct collector *c, struct assay_err *err)
 {
     struct assay_edit seeds[MAX_SEEDS];
@@ -311,10 +341,9 @@ static int pairs(struct collector *c, struct assay_err *err)
 
 /* ---- the search ------------------------------------------------------------ */
 
-static int open_context(struct assay_search_ctx *x,
-                        const struct assay_suspect *s,
-                        const struct assay_search_options *o,
-                        struct assay_arena *memory, struct assay_err *err)
+int assay_search_ctx_open(struct assay_search_ctx *x,
+                          const struct assay_suspect *s, uint32_t cpu_flags,
+                          struct assay_arena *memory, struct assay_err *err)
 {
     int rc;
 
@@ -322,7 +351,7 @@ static int open_context(struct assay_search_ctx *x,
     x->s = s;
     x->layer = assay_suspect_layer(s);
     x->output = assay_suspect_output(s);
-    x->cpu_flags = o->cpu_flags;
+    x->cpu_flags = cpu_flags;
     x->memory = memory;
     rc = assay_tensor_count(x->output, &x->n, &x->bytes, err);
     if (rc)
@@ -331,9 +360,18 @@ static int open_context(struct assay_search_ctx *x,
     x->channels =
         x->output->rank > 0 ? (size_t)x->output->dims[x->output->rank - 1] : 1;
     x->result = assay_arena_alloc(memory, x->bytes);
-    if (!x->result)
-        return no_memory(err);
-    rc = assay_judge_open(x, err);
+    return x->result ? 0 : no_memory(err);
+}
+
+static int open_context(struct assay_search_ctx *x,
+                        const struct assay_suspect *s,
+                        const struct assay_search_options *o,
+                        struct assay_arena *memory, struct assay_err *err)
+{
+    int rc = assay_search_ctx_open(x, s, o->cpu_flags, memory, err);
+
+    if (rc == 0)
+        rc = assay_judge_open(x, err);
     return rc || x->differing == 0 || assay_suspect_is_segment(s)
                ? rc
                : assay_sums_open(x, err);
