@@ -350,16 +350,19 @@ int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
 {
     bool *mask = assay_calloc((size_t)r->s->n_layers + 1, 1);
     struct assay_err lost = r->error;
+    bool stopped = r->stopped; /* by --fail-fast: that is over now */
     int rc = mask == NULL ? assay_fail_message(err, ASSAY_EMEMORY,
                                                ASSAY_MSG_MEMORY, NULL)
                           : assay_run_sample_open(r, sample, err);
 
     if (rc == 0 && !has_golden(r)) {
         mask_runnable(r, mask);
+        r->stopped = false;
         rc = make_reference(r, mask);
         if (rc < 0)
             *err = r->error;
         r->error = lost;
+        r->stopped = stopped;
     }
     assay_free(mask);
     return rc;
