@@ -81,6 +81,8 @@ static int judge(struct collector *c, const struct assay_edit *edits,
             assay_judge_count(&c->x, i, &t);
     }
     if (!rc && hope)
+        rc = assay_candidate_check(&c->x, &y, err);
+    if (!rc && hope)
         keep(c, &y, &t);
     assay_candidate_close(&y);
     /* A slice that the engine refuses is no fault that anybody could have. */
