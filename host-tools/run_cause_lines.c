@@ -283,7 +283,7 @@ static void layout_line(const struct assay_run_suspect *k,
                   assay_num_u(k->layout.compared).text, "all",
                   assay_num_u(k->layout.all).text, NULL);
     assay_line_add(l, "  layout  ", text);
-    for (unsigned i = 0; i < 2 && k->layout.also[i]; i++) {
+    for (unsigned i = 0; i < ASSAY_LAYOUT_ALSO && k->layout.also[i]; i++) {
         assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_OR_SAME, "what",
                       k->layout.also[i], NULL);
         assay_line_add(l, "          ", text);
@@ -351,23 +351,22 @@ const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer)
     return "";
 }
 
-/* An arrangement and what else it may be called: up to 3 entries. */
+/* An arrangement and what else it may be called. */
 static size_t add_layout(const struct assay_run *r,
                          const struct assay_run_suspect *k,
                          struct assay_report_hypothesis *v)
 {
-    const char *ids[3] = {k->layout.id, k->layout.also[0], k->layout.also[1]};
     uint64_t differing = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < k->n_samples; i++)
         differing += k->mismatch[i];
-    for (; n < 3 && ids[n] != NULL; n++)
+    for (const char *id = k->layout.id; id != NULL; n++) {
         v[n] = (struct assay_report_hypothesis){
             .layer = k->layer,
             .name = r->s->layers[k->layer].name,
             .column = k->column,
-            .id = ids[n],
+            .id = id,
             .scope = "",
             .differing_matched = differing,
             .differing = differing,
@@ -375,6 +374,8 @@ static size_t add_layout(const struct assay_run *r,
             .all = k->layout.all,
             .class_number = 1,
             .proved = true};
+        id = n < ASSAY_LAYOUT_ALSO ? k->layout.also[n] : NULL;
+    }
     return n;
 }
 
@@ -417,7 +418,8 @@ size_t assay_run_hypotheses(const struct assay_run *r,
 
     *out = NULL;
     for (size_t i = 0; r->causes && i < r->causes->n; i++)
-        cap += 3 + (r->causes->v[i].found ? r->causes->v[i].found->n : 0) +
+        cap += 3 + ASSAY_LAYOUT_ALSO +
+               (r->causes->v[i].found ? r->causes->v[i].found->n : 0) +
                (r->causes->v[i].found_before ? r->causes->v[i].found_before->n
                                              : 0);
     v = assay_arena_array(r->arena, cap + 1, sizeof(*v));

@@ -82,11 +82,11 @@ static bool same_layout(const struct assay_layout *a,
 /* What else it may be called is so in all samples. */
 static void keep_also(struct assay_layout *l, const struct assay_layout *before)
 {
-    for (unsigned i = 0, n = 0; i < 2; i++) {
+    for (unsigned i = 0, n = 0; i < ASSAY_LAYOUT_ALSO; i++) {
         const char *id = l->also[i];
 
         l->also[i] = NULL;
-        for (unsigned k = 0; id != NULL && k < 2; k++)
+        for (unsigned k = 0; id != NULL && k < ASSAY_LAYOUT_ALSO; k++)
             if (before->also[k] != NULL && strcmp(id, before->also[k]) == 0)
                 l->also[n++] = id;
     }

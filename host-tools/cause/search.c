@@ -99,6 +99,8 @@ static int judge(struct collector *c, const struct assay_edit *edits,
     c->out->tried++;
     rc = measure(&c->x, &y, &t, &hope, err);
     if (!rc && hope)
+        rc = assay_candidate_check(&c->x, &y, err);
+    if (!rc && hope)
         keep(c, &y, &t);
     assay_candidate_close(&y);
     return refused(rc) ? ASSAY_EDIT_NOT_HERE : rc;

@@ -85,6 +85,11 @@ int assay_candidate_run(const struct assay_search_ctx *x,
                         const struct assay_candidate *c, size_t sample,
                         struct assay_err *err) ASSAY_MUST_CHECK;
 
+/* Would the engine run it? What shared accumulators served was not asked. */
+int assay_candidate_check(const struct assay_search_ctx *x,
+                          const struct assay_candidate *c,
+                          struct assay_err *err) ASSAY_MUST_CHECK;
+
 /* Do two hypotheses leave the same program, weights and layers, so that no
  * input tells them apart? 1: they do; 0: not as far as is known. */
 int assay_candidate_same(const struct assay_search_ctx *x,

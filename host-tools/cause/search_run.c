@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "host-tools/cause/search_private.h"
+#include "kernels/kernels.h"
 #include "lib/core/slice_part.h"
 #include "lib/engine/once.h"
+#include "lib/engine/plan.h"
 
 /* Narrow sums that no input can make leave 16 bits are the same sums. */
 static int open_partial(struct assay_candidate *c,
@@ -119,6 +121,22 @@ int assay_candidate_run(const struct assay_search_ctx *x,
         return run_behind(x, c, sample, err);
     return assay_once(c->slice, x->cpu_flags, x->s->samples[sample].inputs,
                       assay_suspect_inputs(x->s), x->result, x->bytes, err);
+}
+
+int assay_candidate_check(const struct assay_search_ctx *x,
+                          const struct assay_candidate *c,
+                          struct assay_err *err)
+{
+    struct assay_kernel_table table;
+    struct assay_plan *plan = NULL;
+    int rc;
+
+    if (!assay_sums_serve(x, c))
+        return 0;
+    assay_kernel_table_init(&table, x->cpu_flags);
+    rc = assay_plan_new(&plan, c->slice, &table, NULL, err);
+    assay_plan_free(plan);
+    return rc;
 }
 
 /* ---- a few elements first -------------------------------------------------- */
