@@ -40,6 +40,12 @@ static const char *const rounds[] = {
     [ASSAY_ROUND_ADD_HALF] = "add_half",
 };
 
+const char *assay_round_text(enum assay_round round)
+{
+    return (size_t)round < sizeof(rounds) / sizeof(rounds[0]) ? rounds[round]
+                                                              : "";
+}
+
 enum assay_text_width assay_step_width(const struct assay_program *p,
                                        uint32_t n, enum assay_text_width before)
 {
@@ -105,7 +111,8 @@ const char *assay_step_text(const struct assay_program *p, uint32_t i,
     at = strlen(out);
     if (s->kind == ASSAY_STEP_SAT || s->kind == ASSAY_STEP_WRAP)
         snprintf(out + at, cap - at, " %u", s->bits);
-    if (has_round(s->kind) && s->round < sizeof(rounds) / sizeof(rounds[0]))
-        snprintf(out + at, cap - at, " %s", rounds[s->round]);
+    if (has_round(s->kind))
+        snprintf(out + at, cap - at, " %s",
+                 assay_round_text((enum assay_round)s->round));
     return out;
 }

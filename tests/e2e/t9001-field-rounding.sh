@@ -131,6 +131,12 @@ pin got "${many[@]}"
 expect_flat 'cause Q5=16: multiplier of few bits .* proved' "field 9: 16 bits"
 expect_flat 'a whole number of 2\^-16: too few bits, expected Q31' \
     "field 9: and what was meant"
+run "$assay" lint "$work/made.slice" -q
+flatten
+expect_flat "the result of layer 'conv2' multiplies by ([0-9]+) \* 2\^-16 = 0\.00[0-9]+ \(channel [0-9]+\), but its scales say 0\.00[0-9]+: -?0\.[0-9]+ % off, a multiplier of too few bits \[factor\]" \
+    "field 9: lint decodes multiplier and shift, before anything runs"
+run "$assay" lint "$model" -q
+expect_not_out '\[factor\]' "field 9: and finds nothing where 31 bits are"
 
 # The reference is the odd one: the board is right.
 made odd "$model" "$digits/inputs" conv2=R1

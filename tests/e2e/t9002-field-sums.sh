@@ -46,7 +46,8 @@ import json, sys
 l = [l for l in json.load(open(sys.argv[1]))["layers"] if l["name"] == "conv1"]
 print(",".join(map(str, l[0]["columns"]["got"]["first"][0]["index"])))' "$json")
 run "$assay" explain "${extreme[@]}" --got "$work/got" --layer conv1 --at "$at"
-expect_out '^  acc \(32 bits\) +-?[0-9]+$' "field 17: the accumulator of one element"
+expect_out '^  acc \(32 bits\) +-?[0-9]+   got: ' \
+    "field 17: the accumulator of one element, and what it had to be"
 expect_out 'got -?[0-9]+ \(differs\)' "field 17: which the other one lost"
 
 run "$assay" run "${extreme[@]}" --local -q --json "$json"
