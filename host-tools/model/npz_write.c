@@ -10,6 +10,8 @@
 
 #include "host-tools/model/npy.h"
 
+#define FIRST_OF_1980 0x21 /* where dates of MS-DOS begin */
+
 struct assay_npz_writer {
     zip_t *zip;
     char *path, *temporary;
@@ -118,7 +120,9 @@ int assay_npz_add(struct assay_npz_writer *w, const char *name,
         return assay_fail(err, ASSAY_EIO, "array '%s': %s", name,
                           zip_strerror(w->zip));
     }
-    if (zip_set_file_compression(w->zip, (zip_uint64_t)at, ZIP_CM_STORE, 0))
+    /* The same arrays make the same file, whenever it is written. */
+    if (zip_set_file_compression(w->zip, (zip_uint64_t)at, ZIP_CM_STORE, 0) ||
+        zip_file_set_dostime(w->zip, (zip_uint64_t)at, 0, FIRST_OF_1980, 0))
         return assay_fail(err, ASSAY_EIO, "array '%s': %s", name,
                           zip_strerror(w->zip));
     return 0;
