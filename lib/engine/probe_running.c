@@ -177,7 +177,8 @@ void assay_probe_running(struct assay_probe_ctx *c, size_t smallest,
         return;
     c->p->work += work;
     /* The likeliest first; what the limit forbids is found out below. */
-    (void)(add_up(&r, largest) && add_up(&r, smallest));
+    if (add_up(&r, largest) && smallest != largest)
+        (void)add_up(&r, smallest);
     for (int64_t o = 0; o < r.v.oc; o++)
         add_up_channel(&r, o, may_leave(&r, o));
     for (unsigned s = 0; s < ASSAY_PROBE_SUMS; s++)
