@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/core/probe.h"
 #include "lib/core/slice.h"
 
 #define ASSAY_FIRST_MISMATCHES 8
@@ -261,14 +262,12 @@ struct assay_row_vendor {
     double cosine, threshold;
 };
 
-/* What the run's data reached in a layer, on the reference's inputs. */
+/* What the run's data reached in a layer. Borrowed. */
 struct assay_row_probe {
-    bool looked;   /* else nothing of it is known */
-    bool has_sums; /* the layer sums integer products: */
-    int64_t min, max;
-    int headroom;    /* bits by which they could grow in 32; negative: wraps */
-    int headroom_16; /* the same in 16 bits */
-    const char *const *never; /* steps that met no tie, or no end; borrowed */
+    const struct assay_probe *p; /* NULL: nothing of it is known */
+    bool by_board;               /* else by this process */
+    const char *const *steps;    /* p->n_steps texts */
+    const char *const *never;    /* what no value met */
     size_t n_never;
 };
 

@@ -125,7 +125,8 @@ static int board_run(struct assay_backend *b,
                      const struct assay_results *results, struct assay_err *err)
 {
     struct relay relay = {.results = results};
-    struct assay_results inner = {&relay, relay_layer, relay_missing, NULL};
+    struct assay_results inner = {
+        .self = &relay, .layer = relay_layer, .missing = relay_missing};
     int rc;
 
     (void)b;
