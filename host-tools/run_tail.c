@@ -230,6 +230,7 @@ void assay_run_tail_lines(struct assay_run *r,
 
     count_lines(r, sum, l);
     gap_lines(r, sum, l);
+    assay_run_builds_lines(r, l);
     assay_run_probe_lines(r, sum, l);
     if (sum->n_culprits > 0)
         assay_run_culprit_lines(r, sum, l);
