@@ -101,10 +101,11 @@ struct assay_run_failing {
 struct assay_run {
     const struct assay_options *o;
     struct assay_prepared p;
-    const struct assay_slice *s; /* p.slice */
-    struct assay_arena *arena;   /* texts of the report */
-    struct assay_backend *board; /* or this process with --local */
-    struct assay_backend *host;  /* scalar engine; opened when needed */
+    const struct assay_slice *s;      /* p.slice */
+    struct assay_arena *arena;        /* texts of the report */
+    struct assay_backend *board;      /* or this process with --local */
+    const struct assay_slice *loaded; /* what the board has; NULL: nothing */
+    struct assay_backend *host;       /* scalar engine; opened when needed */
     struct assay_backend_info info;
     bool scalar_only; /* the main run uses no vector kernels */
     struct assay_progress progress;
@@ -131,6 +132,7 @@ struct assay_run {
     struct assay_fit_session *fit;   /* what would fit, or NULL */
     struct assay_run_causes *causes; /* run_cause.h; NULL: no culprit */
     struct assay_run_failing failing;
+    struct assay_run_other *other;   /* run_other.h; NULL: none */
     struct assay_run_probes *probes; /* run_probe.h; NULL: none */
 };
 
@@ -139,6 +141,9 @@ int assay_run_select(struct assay_run *r, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
 /* run_pass.c */
+/* The board has this slice from now on; what it has is not sent again. */
+int assay_run_load(struct assay_run *r, const struct assay_slice *s,
+                   struct assay_err *err) ASSAY_MUST_CHECK;
 struct assay_pass {
     struct assay_backend *backend;
     enum assay_column column;

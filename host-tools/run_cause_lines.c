@@ -5,6 +5,7 @@
 
 #include "host-tools/run_cause_looks.h"
 #include "host-tools/run_lines.h"
+#include "host-tools/run_other.h"
 
 #define TEXT 1024
 #define SHOWN 4 /* hypotheses of one kind */
@@ -78,17 +79,17 @@ static void apart_lines(const struct assay_run_suspect *k,
                   k->settled.failed ? ASSAY_MSG_APART_NO_ANSWER
                   : k->of_reference ? ASSAY_MSG_APART_REFERENCE
                                     : ASSAY_MSG_APART_FILES,
-                  "column", assay_column_name(k->column), "who",
-                  assay_column_name(k->column), NULL);
+                  "column", assay_column_name(k->column), NULL);
     assay_line_add(l, "          ", text);
 }
 
 /* Somebody was asked: what is left? */
-static void settled_line(const struct assay_run_suspect *k,
+static void settled_line(const struct assay_run *r,
+                         const struct assay_run_suspect *k,
                          struct assay_lines *l)
 {
     const struct assay_run_settled *s = &k->settled;
-    char text[TEXT], inputs[64], what[160] = "";
+    char text[TEXT], inputs[64], what[160] = "", who[400], path[256];
     size_t left = k->found->n_classes;
 
     if (s->inputs == 0)
@@ -97,6 +98,15 @@ static void settled_line(const struct assay_run_suspect *k,
                   s->inputs == 1 ? ASSAY_MSG_SETTLED_INPUT
                                  : ASSAY_MSG_SETTLED_INPUTS,
                   "n", assay_num_u(s->inputs).text, NULL);
+    snprintf(path, sizeof(path), "%.250s",
+             r->other != NULL ? r->other->path : "");
+    assay_message(who, sizeof(who),
+                  k->column == ASSAY_COL_CPU ? ASSAY_MSG_SETTLED_ON_CPU
+                                             : ASSAY_MSG_SETTLED_ON_OTHER,
+                  "path", path, "board",
+                  r->o->local ? assay_message_text(ASSAY_MSG_SETTLED_HERE)
+                              : r->info.board_id,
+                  NULL);
     if (left > 0)
         assay_hypothesis_text(k->found->v, output_of(k), what, sizeof(what));
     assay_message(text, sizeof(text),
@@ -104,36 +114,33 @@ static void settled_line(const struct assay_run_suspect *k,
                   : left == 1 ? ASSAY_MSG_SETTLED
                               : ASSAY_MSG_SETTLED_MANY,
                   "inputs", inputs, "classes", assay_num_u(s->before).text,
-                  "who", assay_column_name(k->column), "what", what, "left",
-                  assay_num_u(left).text, "elements",
-                  assay_num_u(s->elements).text, NULL);
+                  "who", who, "what", what, "left", assay_num_u(left).text,
+                  "elements", assay_num_u(s->elements).text, NULL);
     assay_line_add(l, "          ", text);
 }
 
 /* What fitted the samples and not the answer. */
-static void struck_lines(const struct assay_run_suspect *k,
-                         struct assay_lines *l)
+static void struck_line(const struct assay_run_suspect *k,
+                        struct assay_lines *l)
 {
-    char text[TEXT], what[160], name[420];
+    char text[TEXT], list[600] = "", what[160], more[64];
     size_t n = 0;
 
     for (size_t i = 0; i < k->found->n; i++) {
-        const struct assay_hypothesis *h = &k->found->v[i];
-
-        if (!h->struck || ++n > SHOWN)
+        if (!k->found->v[i].struck || ++n > SHOWN)
             continue;
-        assay_message(
-            text, sizeof(text), ASSAY_MSG_CAUSE_STRUCK, "what",
-            assay_hypothesis_text(h, output_of(k), what, sizeof(what)), "name",
-            name_of(h, name, sizeof(name)), "matched",
-            assay_num_u(h->all_matched).text, "all", assay_num_u(h->all).text,
-            NULL);
-        assay_line_add(l, "          ", text);
+        assay_hypothesis_text(&k->found->v[i], output_of(k), what,
+                              sizeof(what));
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%.140s",
+                 n > 1 ? ", " : "", what);
     }
-    if (n <= SHOWN)
+    if (n == 0)
         return;
-    assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_STRUCK_MORE, "more",
-                  assay_num_u(n - SHOWN).text, NULL);
+    if (n > SHOWN)
+        strcat(list, assay_message(more, sizeof(more), ASSAY_MSG_AND_MORE,
+                                   "more", assay_num_u(n - SHOWN).text, NULL));
+    assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_STRUCK, "list", list,
+                  NULL);
     assay_line_add(l, "          ", text);
 }
 
@@ -306,8 +313,8 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
                       assay_num_u(k->found->tried).text, NULL);
         assay_line_add(l, "  cause   ", text);
     }
-    settled_line(k, l);
-    struck_lines(k, l);
+    settled_line(r, k, l);
+    struck_line(k, l);
     apart_lines(k, l);
     looked_line(k, l);
     partial_lines(k, l);

@@ -10,18 +10,21 @@
 
 #include "host-tools/diff/backward.h"
 #include "host-tools/messages.h"
-#include "host-tools/run.h"
+#include "host-tools/run_other.h"
 
 int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
 {
     const struct assay_options *o = r->o;
-    const char *paths[ASSAY_SIDES] = {o->sim, o->bpu, o->got};
+    bool other = assay_run_other_is(o->got);
+    const char *paths[ASSAY_SIDES] = {o->sim, o->bpu, other ? NULL : o->got};
     size_t tensors = (size_t)r->s->n_tensors + 1;
     size_t layers = (size_t)r->s->n_layers + 1;
     bool any = false;
     int rc =
         assay_case_find_columns(&r->p.c, paths, o->hybrid, &r->p.note, err);
 
+    if (rc == 0 && other)
+        rc = assay_run_other_open(r, err);
     for (unsigned s = 0; s < ASSAY_SIDES && rc == 0; s++) {
         struct assay_run_side *k = &r->sides[s];
 
@@ -126,6 +129,11 @@ int assay_run_sides_read(struct assay_run *r, uint32_t sample,
     for (unsigned s = 0; s < ASSAY_SIDES && rc == 0; s++) {
         const struct assay_case_column *c = &r->p.c.columns[s];
 
+        if (s == ASSAY_CASE_GOT && r->other != NULL) {
+            if (r->board != NULL)
+                rc = assay_run_other_read(r, err);
+            continue;
+        }
         if (c->n_have == 0 || c->paths[sample] == NULL)
             continue;
         rc = assay_case_observed(&r->sides[s].observed, &r->p.c,
