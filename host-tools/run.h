@@ -245,6 +245,10 @@ struct assay_run_summary {
 struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer);
 /* Do some goldens have the layer's output, and others not? */
 bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer);
+/* Do all goldens lack it, though they have those of most layers? Then it is
+ * missing, and no choice. Never of floats (an optimized session does not show
+ * them) nor of tensors that a reader put in between. */
+bool assay_run_lacks_golden(const struct assay_run *r, uint32_t layer);
 void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out);
 
 /* run_fit.c: what fit-arith finds where the arithmetic is an inference and does
