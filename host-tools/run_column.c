@@ -364,6 +364,7 @@ int assay_run_sides_judge(struct assay_run *r)
         if (rc == 0)
             rc = rerun(r, s);
         settle(r, s);
+        assay_run_side_builds(r, s);
     }
     for (unsigned s = 0; s < ASSAY_SIDES && rc == 0; s++) {
         if (r->sides[s].here)

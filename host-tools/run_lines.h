@@ -77,6 +77,8 @@ size_t assay_run_hypotheses(const struct assay_run *r,
 /* What is known of the search for the cause of out->index in out->column. */
 void assay_run_cause_report(const struct assay_run *r,
                             struct assay_report_culprit *out);
+/* run_builds.c: columns that are of two builds. */
+void assay_run_builds_lines(const struct assay_run *r, struct assay_lines *l);
 /* run_probe.c: what the data never reached, of a run that matches. */
 void assay_run_probe_lines(const struct assay_run *r,
                            const struct assay_run_summary *sum,

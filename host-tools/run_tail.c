@@ -153,10 +153,15 @@ static void gap_lines(const struct assay_run *r,
         shown++;
     }
     for (uint32_t i = 0; i < r->s->n_layers && shown < 10; i++) {
-        if (!r->layers[i].selected || !assay_run_partly_golden(r, i))
+        bool lacks = assay_run_lacks_golden(r, i);
+
+        if (!r->layers[i].selected ||
+            (!lacks && !assay_run_partly_golden(r, i)))
             continue;
-        assay_message(text, sizeof(text), ASSAY_MSG_SUM_PARTLY_GOLDEN, "layer",
-                      r->s->layers[i].name, "have",
+        assay_message(text, sizeof(text),
+                      lacks ? ASSAY_MSG_SUM_LACKS_GOLDEN
+                            : ASSAY_MSG_SUM_PARTLY_GOLDEN,
+                      "layer", r->s->layers[i].name, "have",
                       assay_num_u(r->n_golden - r->layers[i].n_golden).text,
                       "samples", assay_num_u(r->n_golden).text, NULL);
         assay_line_add(l, " ", text);
@@ -230,6 +235,7 @@ void assay_run_tail_lines(struct assay_run *r,
 
     count_lines(r, sum, l);
     gap_lines(r, sum, l);
+    assay_run_builds_lines(r, l);
     assay_run_probe_lines(r, sum, l);
     if (sum->n_culprits > 0)
         assay_run_culprit_lines(r, sum, l);

@@ -126,6 +126,7 @@ enum assay_row_reason {
     ASSAY_WHY_OP,          /* operator is not known: see detail */
     ASSAY_WHY_AS_ENGINE,   /* sim, bpu: what the engine computes as well */
     ASSAY_WHY_ERROR,       /* see detail */
+    ASSAY_WHY_OTHER_BUILD, /* sim, bpu: of another build than its inputs */
     ASSAY_WHY_COUNT,
 };
 const char *assay_row_reason_name(enum assay_row_reason r); /* "masked" */
@@ -163,6 +164,9 @@ struct assay_column_facts {
     uint64_t mismatch, outside; /* against the reference */
     bool rerun; /* the engine ran it on the column's own inputs */
     uint64_t rerun_mismatch, rerun_outside; /* against that */
+    /* It is of another build than the tensors in front of it, which differ from
+     * the reference: it cannot be judged by them. */
+    bool other_build;
 };
 /* Is a re-run needed to judge? */
 bool assay_column_wants_rerun(const struct assay_column_facts *f);

@@ -262,7 +262,7 @@ assert [(c["name"], c["column"]) for c in r["culprits"]] == \
 assert sim("conv2")["status"] == "diverged"
 assert sim("relu2")["status"] == sim("pw4")["status"] == "inherited"'
 column sim right
-judge 0 "an equal simulator beside the same reference"
+judge 0 "an equal simulator beside the same reference" --min-coverage 90
 report "nothing is called masked" '
 assert all(l["columns"]["sim"]["reason"] != "masked" for l in r["layers"])'
 rm -r "$work/case/golden"
