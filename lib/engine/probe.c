@@ -287,6 +287,20 @@ static int probe_output(struct assay_probe_ctx *c)
     return c->l->op == ASSAY_OP_UNARY ? probe_unary(c) : probe_bare(c);
 }
 
+/* Has the layer anything to look at? */
+static bool has_subject(const struct assay_probe_ctx *c)
+{
+    const struct assay_layer *l = c->l;
+
+    for (uint32_t i = 0; i < l->n_in_programs && has_operand_programs(l); i++)
+        if (l->in_programs[i].n_steps > 0)
+            return true;
+    return l->out_program.n_steps > 0 || assay_sums_has(c->one) ||
+           joins_integers(l) || l->op == ASSAY_OP_POOL ||
+           l->op == ASSAY_OP_TABLE || l->op == ASSAY_OP_SEGMENT_TABLE ||
+           l->op == ASSAY_OP_PRELU;
+}
+
 /* What belongs to the operator itself. */
 static int probe_operator(struct assay_probe_ctx *c)
 {
@@ -321,6 +335,8 @@ int assay_probe_layer(struct assay_probe *p, const struct assay_slice *one,
     rc = assay_tensor_count(c.y, &c.n, &bytes, err);
     if (rc)
         return rc;
+    if (!has_subject(&c))
+        return ASSAY_PROBE_NOTHING;
     p->work = work_of(&c);
     output = p->work > limits->work ? ASSAY_PROBE_TOO_MUCH : probe_output(&c);
     if (output == 0 || output == ASSAY_PROBE_NOTHING) {
