@@ -10,7 +10,7 @@
 #include "lib/core/slice_part.h"
 #include "lib/engine/probe.h"
 
-#define WORK ((uint64_t)1 << 28) /* about instructions, of all samples */
+#define WORK ((uint64_t)1 << 29) /* about instructions, of all samples */
 #define TEXT 512
 
 struct assay_run_probes {
