@@ -63,6 +63,7 @@ uint64_t assay_run_probe_ask(struct assay_run *r, const struct assay_pass *pass)
         pass->reference || pass->source != NULL ||
         isolated != (r->o->mode == ASSAY_MODE_ISOLATED) || !open_probes(r))
         return 0;
+    r->probes->left_out += work_left(r) == 0; /* all of this pass */
     return work_left(r);
 }
 

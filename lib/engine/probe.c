@@ -126,13 +126,17 @@ static void audit_sums(struct assay_probe_ctx *c, int64_t *sums,
     assay_probe_values(c->p, 0, &c->l->out_program, &in);
 }
 
-/* Memory that is left for a plan behind n times `size`; false: none. */
+/* Memory that is left for a plan behind n times `size` and an input that
+ * sums.c may widen; false: none. */
 static bool memory_for(const struct assay_probe_ctx *c, size_t size,
                        struct assay_plan_limits *limits)
 {
     size_t bytes;
 
-    if (__builtin_mul_overflow(c->n, size, &bytes) || bytes >= c->limits.memory)
+    if (__builtin_mul_overflow(c->n, size, &bytes) ||
+        __builtin_add_overflow(bytes, count_of(c->x) * sizeof(int16_t),
+                               &bytes) ||
+        bytes >= c->limits.memory)
         return false;
     limits->memory_bytes =
         c->limits.memory == SIZE_MAX ? 0 : c->limits.memory - bytes;
