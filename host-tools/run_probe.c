@@ -318,6 +318,12 @@ static void tell_sums(const struct assay_probe *p)
     fputc(';', stderr);
 }
 
+/* Is there anything that its data could reach? */
+static bool has_subject(const struct assay_probe *p)
+{
+    return p->has_sums || p->n_steps > 0 || p->facts != 0 || p->n_entries > 0;
+}
+
 void assay_run_probe_tell(const struct assay_run *r)
 {
     if (r->o->verbose == 0 || r->o->quiet)
@@ -327,7 +333,7 @@ void assay_run_probe_tell(const struct assay_run *r)
         uint32_t first, last, read;
 
         assay_run_probe_row(r, i, &p);
-        if (p.p == NULL)
+        if (p.p == NULL || !has_subject(p.p))
             continue;
         fprintf(stderr, "%03u %s:", i, r->s->layers[i].name);
         if (p.p->has_sums)
