@@ -10,7 +10,7 @@
 #include "lib/core/slice_part.h"
 #include "lib/engine/probe.h"
 
-#define WORK ((uint64_t)1 << 28) /* about instructions, of all samples */
+#define WORK ((uint64_t)1 << 29) /* about instructions, of all samples */
 #define TEXT 512
 
 struct assay_run_probes {
@@ -63,6 +63,7 @@ uint64_t assay_run_probe_ask(struct assay_run *r, const struct assay_pass *pass)
         pass->reference || pass->source != NULL ||
         isolated != (r->o->mode == ASSAY_MODE_ISOLATED) || !open_probes(r))
         return 0;
+    r->probes->left_out += work_left(r) == 0; /* all of this pass */
     return work_left(r);
 }
 
@@ -317,6 +318,12 @@ static void tell_sums(const struct assay_probe *p)
     fputc(';', stderr);
 }
 
+/* Is there anything that its data could reach? */
+static bool has_subject(const struct assay_probe *p)
+{
+    return p->has_sums || p->n_steps > 0 || p->facts != 0 || p->n_entries > 0;
+}
+
 void assay_run_probe_tell(const struct assay_run *r)
 {
     if (r->o->verbose == 0 || r->o->quiet)
@@ -326,7 +333,7 @@ void assay_run_probe_tell(const struct assay_run *r)
         uint32_t first, last, read;
 
         assay_run_probe_row(r, i, &p);
-        if (p.p == NULL)
+        if (p.p == NULL || !has_subject(p.p))
             continue;
         fprintf(stderr, "%03u %s:", i, r->s->layers[i].name);
         if (p.p->has_sums)

@@ -126,13 +126,17 @@ static void audit_sums(struct assay_probe_ctx *c, int64_t *sums,
     assay_probe_values(c->p, 0, &c->l->out_program, &in);
 }
 
-/* Memory that is left for a plan behind n times `size`; false: none. */
+/* Memory that is left for a plan behind n times `size` and an input that
+ * sums.c may widen; false: none. */
 static bool memory_for(const struct assay_probe_ctx *c, size_t size,
                        struct assay_plan_limits *limits)
 {
     size_t bytes;
 
-    if (__builtin_mul_overflow(c->n, size, &bytes) || bytes >= c->limits.memory)
+    if (__builtin_mul_overflow(c->n, size, &bytes) ||
+        __builtin_add_overflow(bytes, count_of(c->x) * sizeof(int16_t),
+                               &bytes) ||
+        bytes >= c->limits.memory)
         return false;
     limits->memory_bytes =
         c->limits.memory == SIZE_MAX ? 0 : c->limits.memory - bytes;
@@ -287,6 +291,20 @@ static int probe_output(struct assay_probe_ctx *c)
     return c->l->op == ASSAY_OP_UNARY ? probe_unary(c) : probe_bare(c);
 }
 
+/* Has the layer anything to look at? */
+static bool has_subject(const struct assay_probe_ctx *c)
+{
+    const struct assay_layer *l = c->l;
+
+    for (uint32_t i = 0; i < l->n_in_programs && has_operand_programs(l); i++)
+        if (l->in_programs[i].n_steps > 0)
+            return true;
+    return l->out_program.n_steps > 0 || assay_sums_has(c->one) ||
+           joins_integers(l) || l->op == ASSAY_OP_POOL ||
+           l->op == ASSAY_OP_TABLE || l->op == ASSAY_OP_SEGMENT_TABLE ||
+           l->op == ASSAY_OP_PRELU;
+}
+
 /* What belongs to the operator itself. */
 static int probe_operator(struct assay_probe_ctx *c)
 {
@@ -321,6 +339,8 @@ int assay_probe_layer(struct assay_probe *p, const struct assay_slice *one,
     rc = assay_tensor_count(c.y, &c.n, &bytes, err);
     if (rc)
         return rc;
+    if (!has_subject(&c))
+        return ASSAY_PROBE_NOTHING;
     p->work = work_of(&c);
     output = p->work > limits->work ? ASSAY_PROBE_TOO_MUCH : probe_output(&c);
     if (output == 0 || output == ASSAY_PROBE_NOTHING) {

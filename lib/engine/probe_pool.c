@@ -32,16 +32,18 @@ static int64_t zero_of(const struct assay_probe_ctx *c)
 static void take(struct cells *s, const struct assay_probe_ctx *c,
                  union assay_value v, int64_t zero)
 {
+    bool first = s->n++ == 0;
+
     if (c->x->dtype == ASSAY_F32) {
-        s->f_most =
-            s->n == 0 || (double)v.f > s->f_most ? (double)v.f : s->f_most;
-    } else {
-        s->sum += v.i - zero;
-        s->most = s->n == 0 || v.i > s->most ? v.i : s->most;
+        s->f_most = first || (double)v.f > s->f_most ? (double)v.f : s->f_most;
+        return;
     }
+    s->most = first || v.i > s->most ? v.i : s->most;
+    if (!is_sum(c)) /* only sums are proved to stay in 64 bits */
+        return;
+    s->sum += v.i - zero;
     s->lo = s->sum < s->lo ? s->sum : s->lo;
     s->hi = s->sum > s->hi ? s->sum : s->hi;
-    s->n++;
 }
 
 static void visit(struct cells *s, const struct assay_probe_ctx *c,

@@ -8,9 +8,9 @@
 #include "kernels/requant.h"
 #include "lib/engine/probe_private.h"
 
-#define BLOCK 1024   /* values at a time */
-#define VALUE_WORK 8 /* about instructions */
-#define STEP_WORK 24
+#define BLOCK 1024    /* values at a time */
+#define VALUE_WORK 40 /* about instructions */
+#define STEP_WORK 36
 #define MAGIC 12582912.0f /* added to round a small binary32 */
 
 enum width { INTEGER, SINGLE, DOUBLE };
@@ -80,31 +80,52 @@ static bool half(int64_t v, int64_t shift)
     return shift > 0 && ((uint64_t)v & ((h << 1) - 1)) == h;
 }
 
+/* Without a call: what is beyond int32 has no half that anyone rounds. */
 static bool float_half(double x)
 {
-    double whole;
+    double rest;
 
-    return fabs(x) < 2147483648.0 && fabs(modf(x, &whole)) == 0.5;
+    if (!(fabs(x) < 2147483648.0))
+        return false;
+    rest = x - (double)(int64_t)x; /* exact */
+    return fabs(rest) == 0.5;
 }
 
-static bool ties(const struct view *w, size_t k)
+/* What the step rounds, as an integer with `a` bits behind the point. */
+static int64_t rounded(const struct view *w, size_t k, int64_t a)
 {
-    int64_t a = w->s->a != NULL ? w->s->a[operand(w, k)] : 0, e;
+    int64_t e = w->b->second != NULL ? w->b->second[k] : 0;
 
     switch (w->s->kind) {
-    case ASSAY_STEP_SHR: return half(w->b->v[k].i, a);
-    case ASSAY_STEP_ADD_INPUT:
-        return w->b->second != NULL && half(w->b->second[k], a);
+    case ASSAY_STEP_ADD_INPUT: return e;
     case ASSAY_STEP_ADD_SCALED:
-        e = w->b->second != NULL ? w->b->second[k] : 0;
-        e = (int64_t)((uint64_t)e * (uint64_t)w->s->b[operand(w, k)]);
-        return half(e, a);
+        return (int64_t)((uint64_t)e * (uint64_t)w->s->b[operand(w, k)]);
     case ASSAY_STEP_SRDHM:
-        return half((int64_t)((uint64_t)(int64_t)(int32_t)w->b->v[k].i *
-                              (uint64_t)(int64_t)(int32_t)a),
-                    31);
-    default: return float_half(float_value(w, k));
+        return (int64_t)((uint64_t)(int64_t)(int32_t)w->b->v[k].i *
+                         (uint64_t)(int64_t)(int32_t)a);
+    default: return w->b->v[k].i;
     }
+}
+
+static uint64_t count_ties(const struct view *w, const bool *skip)
+{
+    bool is_float = w->s->kind == ASSAY_STEP_FROUND || is_magic(w);
+    bool each = w->s->n > 1, srdhm = w->s->kind == ASSAY_STEP_SRDHM;
+    int64_t a = w->s->a != NULL ? w->s->a[0] : 0;
+    uint64_t n = 0;
+
+    for (size_t k = 0; k < w->b->n; k++) {
+        if (skip != NULL && skip[k])
+            continue;
+        if (is_float) {
+            n += float_half(float_value(w, k));
+            continue;
+        }
+        if (each)
+            a = w->s->a[operand(w, k)];
+        n += half(rounded(w, k, a), srdhm ? 31 : a);
+    }
+    return n;
 }
 
 /* ---- ends of a range ----------------------------------------------------------- */
@@ -128,30 +149,57 @@ static bool ends(const struct view *w, bool upper)
     }
 }
 
-/* -1: below, 1: above. */
-static int outside(const struct view *w, size_t k)
+/* What is within, for channel operand c. */
+struct bounds {
+    int64_t lo, hi;
+    double f_lo, f_hi;
+};
+
+static struct bounds bounds_of(const struct view *w, size_t c)
 {
-    size_t c = operand(w, k);
-    int64_t v = w->b->v[k].i, lo, hi;
+    struct bounds b = {.hi = INT32_MAX};
 
     if (w->s->kind == ASSAY_STEP_FCLAMP) {
-        double x = float_value(w, k);
-
-        return x < float_operand(w, w->s->a[c])   ? -1
-               : x > float_operand(w, w->s->b[c]) ? 1
-                                                  : 0;
+        b.f_lo = float_operand(w, w->s->a[c]);
+        b.f_hi = float_operand(w, w->s->b[c]);
+        return b;
     }
-    hi = INT32_MAX;
     if (w->s->kind == ASSAY_STEP_SAT || w->s->kind == ASSAY_STEP_WRAP)
-        hi = (int64_t)((1ull << (w->s->bits - 1)) - 1);
-    lo = -hi - 1;
-    if (w->s->kind == ASSAY_STEP_ADD)
-        v = (int64_t)((uint64_t)v + (uint64_t)w->s->a[c]);
+        b.hi = (int64_t)((1ull << (w->s->bits - 1)) - 1);
+    b.lo = -b.hi - 1;
     if (w->s->kind == ASSAY_STEP_CLAMP) {
-        lo = w->s->a[c];
-        hi = w->s->b[c];
+        b.lo = w->s->a[c];
+        b.hi = w->s->b[c];
     }
-    return v < lo ? -1 : v > hi ? 1 : 0;
+    return b;
+}
+
+static void count_ends(const struct view *w, const bool *skip, uint64_t *low,
+                       uint64_t *high)
+{
+    bool is_float = w->s->kind == ASSAY_STEP_FCLAMP, each = w->s->n > 1;
+    bool adds = w->s->kind == ASSAY_STEP_ADD;
+    struct bounds b = bounds_of(w, 0);
+
+    for (size_t k = 0; k < w->b->n; k++) {
+        int64_t v = w->b->v[k].i;
+
+        if (skip != NULL && skip[k])
+            continue;
+        if (each)
+            b = bounds_of(w, operand(w, k));
+        if (is_float) {
+            double x = float_value(w, k);
+
+            *low += x < b.f_lo;
+            *high += x > b.f_hi;
+            continue;
+        }
+        if (adds)
+            v = (int64_t)((uint64_t)v + (uint64_t)w->s->a[operand(w, k)]);
+        *low += v < b.lo;
+        *high += v > b.hi;
+    }
 }
 
 /* ---- shifts to the left ------------------------------------------------------ */
@@ -173,12 +221,20 @@ static bool shifts_left(const struct assay_step *s)
     return false;
 }
 
-static bool to_left(const struct view *w, size_t k)
+static uint64_t count_left(const struct view *w, const bool *skip)
 {
     bool own = w->s->kind == ASSAY_STEP_SHL || w->s->kind == ASSAY_STEP_SHR;
-    int64_t v = own ? w->b->v[k].i : w->b->second != NULL ? w->b->second[k] : 0;
+    uint64_t n = 0;
 
-    return v != 0 && right(w->s, w->s->a[operand(w, k)]) < 0;
+    for (size_t k = 0; k < w->b->n; k++) {
+        int64_t v = own                    ? w->b->v[k].i
+                    : w->b->second != NULL ? w->b->second[k]
+                                           : 0;
+
+        n += (skip == NULL || !skip[k]) && v != 0 &&
+             right(w->s, w->s->a[operand(w, k)]) < 0;
+    }
+    return n;
 }
 
 /* ---- a program ------------------------------------------------------------------ */
@@ -200,21 +256,19 @@ static void look(struct assay_probe *p, unsigned operand, unsigned step,
     uint8_t can = what_it_can(w);
     struct assay_probe_step *s =
         can != 0 ? assay_probe_step(p, operand, step) : NULL;
+    uint64_t low = 0, high = 0;
 
     if (s == NULL)
         return;
     s->can |= can;
-    for (size_t k = 0; k < w->b->n; k++) {
-        int end;
-
-        if (skip != NULL && skip[k])
-            continue;
-        end = can & (ASSAY_PROBE_LOW | ASSAY_PROBE_HIGH) ? outside(w, k) : 0;
-        s->ties += can & ASSAY_PROBE_TIES && ties(w, k);
-        s->low += end < 0 && can & ASSAY_PROBE_LOW;
-        s->high += end > 0 && can & ASSAY_PROBE_HIGH;
-        s->left += can & ASSAY_PROBE_LEFT && to_left(w, k);
-    }
+    if ((can & ASSAY_PROBE_TIES) != 0)
+        s->ties += count_ties(w, skip);
+    if ((can & (ASSAY_PROBE_LOW | ASSAY_PROBE_HIGH)) != 0)
+        count_ends(w, skip, &low, &high);
+    s->low += (can & ASSAY_PROBE_LOW) != 0 ? low : 0;
+    s->high += (can & ASSAY_PROBE_HIGH) != 0 ? high : 0;
+    if ((can & ASSAY_PROBE_LEFT) != 0)
+        s->left += count_left(w, skip);
 }
 
 static enum width behind(const struct assay_step *s, enum width w)

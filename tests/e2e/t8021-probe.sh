@@ -83,6 +83,14 @@ if command -v "$QEMU" >/dev/null && [ -x "$arm_assayd" ]; then
     same_as_host "$digits" "digits in isolation" --mode isolated
     same_as_host "$ROOT/tests/data/horizon" horizon
     same_as_host "$ROOT/tests/data/nash" nash
+    shared=${ASSAY_SHARED:-$ROOT/../shared}
+    for name in ops_lut ops_pool ops_elt; do
+        if [ -d "$shared/cases-x5/$name" ]; then
+            same_as_host "$shared/cases-x5/$name" "shared case $name"
+        else
+            skip "the shared case $name is not there"
+        fi
+    done
     run "$assay" run "$digits" --target "$(board cortex-a53)" -q
     expect_out ' counted on the board$' "a green run on a board says so"
     run "$assay" run "$digits" --target "$(board cortex-a53)" -q --cpumask 0 \
@@ -90,6 +98,15 @@ if command -v "$QEMU" >/dev/null && [ -x "$arm_assayd" ]; then
     expect_rc 0 "and scalar kernels"
 else
     skip "no emulator for aarch64"
+fi
+
+lut=${ASSAY_SHARED:-$ROOT/../shared}/cases-x5/ops_lut
+if [ -d "$lut" ]; then
+    run "$assay" run "$lut" --local -v
+    expect_err '^003 sigmoid3: entries 0\.\.255; 65 of 256 entries of the table not read$' \
+        "entries of a table"
+else
+    skip "the shared case ops_lut is not there"
 fi
 
 pad16=${ASSAY_SHARED:-$ROOT/../shared}/cases-x5/pad16
