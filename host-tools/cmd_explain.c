@@ -191,9 +191,10 @@ static void print_head(const struct explain *x)
     const struct assay_tensor *y = &x->p.slice->tensors[l->output];
     char index[160];
 
-    printf("%s  %s, %s -> %s, arithmetic %s          tensor %s%s", l->name,
+    printf("%s  %s, %s -> %s%s, arithmetic %s          tensor %s%s", l->name,
            l->source_op, assay_dtype_name(in->dtype),
            assay_dtype_name(y->dtype),
+           l->half ? " (binary16 at the source)" : "",
            l->arith != NULL && l->arith[0] != '\0' ? l->arith : "-", y->name,
            assay_report_index(y, x->element, false, index, sizeof(index)));
 }
