@@ -191,9 +191,10 @@ static void print_head(const struct explain *x)
     const struct assay_tensor *y = &x->p.slice->tensors[l->output];
     char index[160];
 
-    printf("%s  %s, %s -> %s, arithmetic %s          tensor %s%s", l->name,
+    printf("%s  %s, %s -> %s%s, arithmetic %s          tensor %s%s", l->name,
            l->source_op, assay_dtype_name(in->dtype),
            assay_dtype_name(y->dtype),
+           l->half ? " (binary16 at the source)" : "",
            l->arith != NULL && l->arith[0] != '\0' ? l->arith : "-", y->name,
            assay_report_index(y, x->element, false, index, sizeof(index)));
 }
@@ -309,6 +310,7 @@ static int print(struct explain *x, struct assay_err *err)
 static int explain(struct explain *x, struct assay_err *err)
 {
     const struct assay_slice *s = x->p.slice;
+    const struct assay_layer *l;
     int rc = assay_find_layer(&x->layer, s, x->o->layer, err);
 
     if (rc == 0)
@@ -317,7 +319,12 @@ static int explain(struct explain *x, struct assay_err *err)
         rc = read_sample(x, err);
     if (rc == 0)
         rc = compute(x, err);
-    if (rc == 0 && x->computed[s->layers[x->layer].output] == NULL)
+    l = &s->layers[x->layer];
+    if (rc == 0 && l->op == ASSAY_OP_SKIPPED)
+        rc = assay_fail_message(
+            err, ASSAY_EUSAGE, ASSAY_MSG_EXPLAIN_SKIPPED, "layer", l->name,
+            "reason", l->skip_reason != NULL ? l->skip_reason : "", NULL);
+    if (rc == 0 && x->computed[l->output] == NULL)
         rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_EXPLAIN_NO_INPUT,
                                 "layer", x->o->layer, NULL);
     if (rc == 0)

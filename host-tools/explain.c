@@ -59,6 +59,23 @@ static void table(struct assay_explain *e)
         assay_explain_channel(e), NULL, "  ");
 }
 
+size_t assay_explain_entries(const struct assay_explain *e,
+                             const struct assay_preimage *set, int64_t *out,
+                             size_t cap)
+{
+    int64_t lo, hi;
+    size_t n = 0;
+
+    assay_dtype_range(assay_explain_input(e, 0)->dtype, &lo, &hi);
+    for (int64_t x = lo; x <= hi; x++) {
+        union assay_value v = assay_explain_get(e, 1, (size_t)(x - lo));
+
+        if (assay_preimage_has(set, &v) && n++ < cap)
+            out[n - 1] = x;
+    }
+    return n;
+}
+
 static void (*const explainers[])(struct assay_explain *e) = {
     [ASSAY_OP_CONV2D] = assay_explain_products,
     [ASSAY_OP_GEMM] = assay_explain_products,

@@ -53,6 +53,14 @@ union assay_value assay_explain_result(const struct assay_explain *e);
 /* Of the output's elements: INT or F32. */
 enum assay_value_kind assay_explain_result_kind(const struct assay_explain *e);
 
+/*
+ * Of a layer that looks its elements up: elements of the input whose entry lies
+ * in the set, ascending, at most cap of them in out; how many there are.
+ */
+size_t assay_explain_entries(const struct assay_explain *e,
+                             const struct assay_preimage *set, int64_t *out,
+                             size_t cap);
+
 /* What a value is as text; room for 40 bytes. */
 const char *assay_explain_text(enum assay_value_kind kind,
                                const union assay_value *v, char *out,

@@ -11,6 +11,7 @@
 
 #define WIDTH 52 /* columns in front of a value */
 #define READINGS 64
+#define ENTRIES 6 /* of a table, that are listed */
 #define TEXT 400
 
 /* Columns that differ by the same value, with the same inputs. */
@@ -274,6 +275,28 @@ static void say_inherited(struct page *p, const struct parted *k,
     assay_explain_close(&ours);
 }
 
+/* A table holds the value elsewhere, or nowhere: then it is another table. */
+static void say_entries(struct page *p, const struct parted *k)
+{
+    const struct assay_explain *e = its(p, k);
+    int64_t in[ENTRIES];
+    size_t n;
+    char text[TEXT], list[200] = "";
+
+    if (e->one->layers[0].op != ASSAY_OP_TABLE)
+        return;
+    n = assay_explain_entries(e, &k->sets[0], in, ENTRIES);
+    for (size_t i = 0; i < n && i < ENTRIES; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%" PRId64,
+                 i > 0 ? ", " : "", in[i]);
+    if (n > ENTRIES)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), ", ...");
+    say(p, assay_message(text, sizeof(text),
+                         n > 0 ? ASSAY_MSG_EXPLAIN_ENTRIES
+                               : ASSAY_MSG_EXPLAIN_NO_ENTRY,
+                         "list", list, NULL));
+}
+
 /* What would have to stand in front: the accumulator, or each operand. */
 static void say_needed(struct page *p, const struct parted *k)
 {
@@ -336,8 +359,10 @@ static void say_where(struct page *p, const struct parted *k, const char *value)
                                  ? step_of(e, e->accumulator)
                                  : step_of(e, at),
                              NULL));
-    if (!hard)
-        say_needed(p, k);
+    if (hard)
+        return;
+    say_needed(p, k);
+    say_entries(p, k);
 }
 
 static void say_parted(struct page *p, const struct parted *k,

@@ -202,6 +202,8 @@ static void print_reading(FILE *f, const struct word *words, size_t n)
 static const struct word pinpoint_words[] = {
     {"where", "how many elements differ, by how much, and where they lie"},
     {"looks", "what the differing elements have in common: a hint"},
+    {"channel", "got / expected, or the difference, of each channel, where one "
+                "number a channel is what they have in common"},
     {"cause", "an entry of the catalogue; proved: it gives every element "
               "of every sample, those that had been equal too"},
     {"or", "fits as well; what this data does not tell apart is listed "

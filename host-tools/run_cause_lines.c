@@ -272,6 +272,27 @@ static void fingerprint_lines(const struct assay_run_suspect *k,
         assay_line_add(l, "  looks   ", text);
 }
 
+#define LISTED 16
+
+static void channel_lines(const struct assay_run_suspect *k,
+                          struct assay_lines *l)
+{
+    char text[TEXT], bars[3 * ASSAY_PLOT_BARS + 1], list[300];
+
+    if (k->n_channels == 0)
+        return;
+    assay_message(
+        text, sizeof(text),
+        k->channel_ratio ? ASSAY_MSG_CHANNEL_RATIOS
+                         : ASSAY_MSG_CHANNEL_DIFFERENCES,
+        "bars", assay_plot_bars(k->channels, k->n_channels, bars, sizeof(bars)),
+        "list",
+        assay_plot_list(k->channels, k->n_channels, k->channel_step, LISTED,
+                        list, sizeof(list)),
+        NULL);
+    assay_line_add(l, "  channel ", text);
+}
+
 static void layout_line(const struct assay_run_suspect *k,
                         struct assay_lines *l)
 {
@@ -306,6 +327,7 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
         return;
     }
     fingerprint_lines(k, l);
+    channel_lines(k, l);
     if (proved_in(k) != NULL) {
         proved_lines(r, k, l);
     } else {

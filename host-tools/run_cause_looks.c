@@ -173,6 +173,12 @@ static void fingerprints(struct assay_run_suspect *k,
     if (assay_cause_sums(&sums, s, 0, cpu_flags, NULL) == 0)
         v.acc = sums;
     k->n_fingerprints = assay_fingerprint(&v, k->fingerprints);
+    for (size_t i = 0; i < k->n_fingerprints && k->n_channels == 0; i++) {
+        k->channel_ratio = k->fingerprints[i].kind == ASSAY_FP_CHANNEL_RATIO;
+        k->n_channels =
+            assay_fingerprint_by_channel(&v, &k->fingerprints[i], k->channels,
+                                         ASSAY_PLOT_BARS, &k->channel_step);
+    }
     assay_free(sums);
 }
 

@@ -50,15 +50,18 @@ enum {
  */
 struct assay_diff {
     uint64_t count;
-    uint64_t mismatch;  /* elements whose bits differ */
-    uint64_t outside;   /* elements outside the tolerance */
-    uint64_t higher;    /* elements with got > ref */
-    int64_t max_lsb;    /* integers: largest |got - ref| */
+    uint64_t mismatch;         /* elements whose bits differ */
+    uint64_t outside;          /* elements outside the tolerance */
+    uint64_t higher;           /* elements with got > ref */
+    uint64_t ref_nan, got_nan; /* floats, where anything differs */
+    int64_t max_lsb;           /* integers: largest |got - ref| */
     double max_abs;     /* on dequantized values; inf when only one is NaN */
     double mean_signed; /* of got - ref over all elements, in LSB or value */
-    double cosine;      /* on dequantized values; 1 when both are zero */
-    double sqnr_db;     /* 10 log10(sum ref^2 / sum diff^2); inf when equal */
-    double l1;          /* mean |got - ref| on dequantized values */
+    /* On dequantized values. NAN, and nothing is said, where a side that
+     * differs is one value throughout. */
+    double cosine;
+    double sqnr_db; /* 10 log10(sum ref^2 / sum diff^2); inf when equal */
+    double l1;      /* mean |got - ref| on dequantized values */
     uint64_t lsb_hist[ASSAY_LSB_HIST]; /* integers */
     /* Box around the mismatches, stored axes, both ends included. */
     int64_t box_lo[ASSAY_MAX_RANK], box_hi[ASSAY_MAX_RANK];
@@ -78,7 +81,8 @@ void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
                        const void *got, const struct assay_tolerance *tol,
                        struct assay_diff *out);
 /* out += d, for several samples of one layer. Counts and histograms add up,
- * cosine and SQNR are those of the worst sample, first[] is the earliest.
+ * cosine and SQNR are those of the worst sample (of which they are said),
+ * first[] is the earliest.
  * A zeroed `out` (count 0) is empty. */
 void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d);
 

@@ -37,9 +37,11 @@ print(",".join(map(str, l[0]["columns"]["got"]["first"][0]["index"])))' "$json")
 run "$assay" explain "$digits" --layer conv2 --at "$at" --got "$work/got" \
     --arith conv2=q31_double
 expect_rc 0 "field 2: one of the elements"
-expect_out '^  acc \(32 bits\) +16145$' "field 2: its accumulator"
-expect_out '^  srdhm [0-9]{10} +[0-9]+$' "field 2: its multiplier"
-expect_out '^  shr 9 half_away +24$' "field 2: its shift; the double rounding"
+expect_out '^  acc \(32 bits\) +16145   reference: \[15458, 16144\]' \
+    "field 2: its accumulator, one too high for 23"
+expect_out '^  srdhm [0-9]{10} +[0-9]+   reference: ' "field 2: its multiplier"
+expect_out '^  shr 9 half_away +24   reference: 23 \(floor' \
+    "field 2: its shift; the double rounding"
 expect_out 'reference 23 \(differs\).* got 24' "field 2: 24 where 23 is expected"
 
 made got "$model" "${many[3]}" conv1=R1

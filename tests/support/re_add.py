@@ -4,7 +4,7 @@
 
 re_add.py ASSAY N SEED CASE...: N random elements of each case's layers, each
 explained with -v, so that every product and cell is there. CASE: a folder, or
-MODEL:INPUTS[:REFERENCE]. Shares no code with assay: numbers come from the
+MODEL:INPUTS[:REFERENCE], and options: "FOLDER --numerics FILE". Shares no code with assay: numbers come from the
 printed text alone, binary32 from struct. Prints the first line of each element
 that does not follow from those above it, then "N elements re-added, M of them
 without a calculation, W wrong", and exits with 1 unless M and W are 0.
@@ -460,7 +460,7 @@ def combine(words, operands, value):
 
 
 def layers(assay, case):
-    run = subprocess.run([assay, "show", case], capture_output=True, text=True,
+    run = subprocess.run([assay, "show", *case], capture_output=True, text=True,
                          timeout=60)
     for line in run.stdout.splitlines()[2:]:
         m = re.search(r" (?:float32|u?int\d+)\s+(scalar|\d+(?:x\d+)*)\s", line)
@@ -477,33 +477,38 @@ def judge(assay, case, name, at):
         capture_output=True, text=True, timeout=60)
     if run.returncode != 0:
         raise Wrong(run.stderr)
-    lines = run.stdout.splitlines()[1:]
+    head, *lines = run.stdout.splitlines()
     end = [i for i, l in enumerate(lines) if "   host " in l]
     last = calculation(lines[:end[0] + 1])
     m = re.search(r"   reference (\S+)( \(differs\))?", lines[end[0]])
     if last is None or not m:
         return last is not None
     # A float layer is compared within the tolerance of a run.
-    tolerance = 1e-5 if isinstance(number(m.group(1)), float) else 0
+    tolerance = 0
+    if isinstance(number(m.group(1)), float):
+        tolerance = 2 ** -9 if "binary16" in head else 1e-5
     if not close(last, number(m.group(1)), tolerance):
         raise Wrong("the golden is %s, found %r" % (m.group(1), last))
     return True
 
 
 def arguments(case):
-    """What names the case: a folder, or MODEL:INPUTS[:REFERENCE]."""
+    """What names the case: a folder, or MODEL:INPUTS[:REFERENCE]; behind it,
+    parted by blanks, options."""
+    case, *options = case.split()
     model, *files = case.split(":")
     if not files:
-        return [case]
+        return [case] + options
     return ["-m", model] + [w for option, path in zip(("-i", "-r"), files)
-                            for w in (option, path)]
+                            for w in (option, path)] + options
 
 
 def main():
     assay, n, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     rng, done, without, wrong = random.Random(seed), 0, 0, 0
     for case in sys.argv[4:]:
-        known = list(layers(assay, case.split(":")[0]))
+        model, *options = case.split()
+        known = list(layers(assay, [model.split(":")[0]] + options))
         for _ in range(n):
             name, dims = rng.choice(known)
             at = ",".join(str(rng.randrange(d)) for d in dims) or "0"
