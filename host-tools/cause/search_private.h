@@ -7,6 +7,7 @@
 #ifndef ASSAY_CAUSE_SEARCH_PRIVATE_H
 #define ASSAY_CAUSE_SEARCH_PRIVATE_H
 
+#include "host-tools/cause/float_sum.h"
 #include "host-tools/cause/partial.h"
 #include "host-tools/cause/search.h"
 
@@ -53,6 +54,9 @@ struct assay_candidate {
     /* A1, which no slice can say: the accumulators are computed so. */
     bool has_partial;
     struct assay_partial partial;
+    /* S4, likewise: the whole layer is computed so. */
+    bool has_float;
+    struct assay_float_form form;
 };
 
 struct assay_tally {
