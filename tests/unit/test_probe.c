@@ -5,7 +5,8 @@
  *
  * links: tests/support/slices.c lib/core/
  * links: host-tools/cause/probe.c host-tools/cause/search*.c
- * links: host-tools/cause/partial.c
+ * links: host-tools/cause/partial.c host-tools/cause/products.c
+ * links: host-tools/cause/float_sum.c
  * links: host-tools/cause/catalogue.c host-tools/cause/edit_*.c
  * links: lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lmbedcrypto -lxxhash
