@@ -365,15 +365,20 @@ static int by_layer(const void *p, const void *q)
 static int search(const struct assay_run *r, struct assay_run_suspect *k,
                   const struct assay_edit *only, struct assay_err *err)
 {
+    const struct assay_case_column *maker =
+        k->column >= ASSAY_COL_SIM ? &r->p.c.columns[k->column - ASSAY_COL_SIM]
+                                   : NULL;
     const struct assay_suspect s = {.one = k->one,
                                     .whole = r->s,
                                     .layer = k->layer,
                                     .samples = k->samples,
                                     .n_samples = k->n_samples};
-    const struct assay_search_options o = {.pairs = true,
-                                           .only =
-                                               r->o->hypothesis ? only : NULL,
-                                           .cpu_flags = assay_cpu_probe()};
+    const struct assay_search_options o = {
+        .pairs = true,
+        .only = r->o->hypothesis ? only : NULL,
+        .cpu_flags = assay_cpu_probe(),
+        .numerics = maker ? maker->numerics : NULL,
+        .literal = maker && maker->literal};
     int rc;
 
     k->searched = true;

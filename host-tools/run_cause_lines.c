@@ -73,7 +73,30 @@ static void apart_line(const struct assay_run_suspect *k, struct assay_lines *l)
     assay_line_add(l, "          ", text);
 }
 
-static void proved_lines(const struct assay_run_suspect *k,
+/* What was found is also what its maker is known to compute. */
+static void known_line(const struct assay_run *r,
+                       const struct assay_run_suspect *k, struct assay_lines *l)
+{
+    char text[TEXT];
+
+    switch (k->found->v[0].expected) {
+    case ASSAY_EXPECTED_NOT: break;
+    case ASSAY_EXPECTED_LITERAL:
+        assay_line_add(l, "          ",
+                       assay_message_text(ASSAY_MSG_CAUSE_LITERAL));
+        break;
+    case ASSAY_EXPECTED_OF_NUMERICS:
+        assay_line_add(
+            l, "          ",
+            assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_KNOWN, "who",
+                          r->p.c.columns[k->column - ASSAY_COL_SIM].numerics,
+                          NULL));
+        break;
+    }
+}
+
+static void proved_lines(const struct assay_run *r,
+                         const struct assay_run_suspect *k,
                          struct assay_lines *l)
 {
     const struct assay_hypothesis *h = k->found->v;
@@ -87,6 +110,7 @@ static void proved_lines(const struct assay_run_suspect *k,
                   assay_num_u(h->differing).text, "all",
                   assay_num_u(h->all).text, NULL);
     assay_line_add(l, "  cause   ", text);
+    known_line(r, k, l);
     for (size_t i = 1; i < k->found->n_proved; i++) {
         const struct assay_hypothesis *o = &k->found->v[i];
         bool same = o->class_number == h->class_number;
@@ -190,7 +214,7 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
     }
     fingerprint_lines(k, l);
     if (k->found->n_proved > 0) {
-        proved_lines(k, l);
+        proved_lines(r, k, l);
     } else {
         assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_NONE, "tried",
                       assay_num_u(k->found->tried).text, NULL);
@@ -289,7 +313,8 @@ size_t assay_run_hypotheses(const struct assay_run *r,
                 .all_matched = h->all_matched,
                 .all = h->all,
                 .class_number = h->class_number,
-                .proved = h->proved};
+                .proved = h->proved,
+                .expected = h->expected != ASSAY_EXPECTED_NOT};
         }
     }
     *out = v;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "host-tools/cause/search_private.h"
+#include "lib/core/arith.h"
 
 #define MAX_HYPOTHESES 1024
 #define MAX_SEEDS 4   /* singles that combinations are built on */
@@ -40,6 +41,29 @@ static struct assay_scope proved_scope(const struct assay_search_ctx *x,
     return x->scopes[0];
 }
 
+/* Does its maker compute it so, as far as is known? */
+static enum assay_expected expected(const struct assay_search_ctx *x,
+                                    const struct assay_candidate *y)
+{
+    const struct assay_layer *l = &y->slice->layers[y->layer];
+    bool columns = y->edits[0].id == ASSAY_CAUSE_O1 && y->layer > 0;
+    const char *arith;
+
+    if (y->n_edits != 1 || l->real_op == ASSAY_REAL_NONE || !l->source_op)
+        return ASSAY_EXPECTED_NOT;
+    /* An operator of integers is not made of floats in any form. */
+    if (x->o->literal && (y->has_float || columns) &&
+        strncmp(l->source_op, "QLinear", 7) != 0)
+        return ASSAY_EXPECTED_LITERAL;
+    arith = x->o->numerics ? assay_numerics_arith(x->o->numerics, l->real_op,
+                                                  x->output->dtype)
+                           : NULL;
+    return arith && strcmp(arith, l->arith) == 0 &&
+                   strcmp(arith, x->layer->arith) != 0
+               ? ASSAY_EXPECTED_OF_NUMERICS
+               : ASSAY_EXPECTED_NOT;
+}
+
 static void keep(struct collector *c, const struct assay_candidate *y,
                  const struct assay_tally *t)
 {
@@ -52,6 +76,8 @@ static void keep(struct collector *c, const struct assay_candidate *y,
 
     memcpy(h.edits, y->edits, sizeof(h.edits));
     h.scope = proved_scope(&c->x, t, &h.proved);
+    if (h.proved)
+        h.expected = expected(&c->x, y);
     if (h.proved && h.scope.kind != ASSAY_SCOPE_ALL) {
         h.all_matched = h.all; /* outside of it nothing was edited */
         h.broken = 0;
@@ -173,6 +199,9 @@ static int by_rank(const void *p, const void *q)
     if (a->proved && (a->scope.kind == ASSAY_SCOPE_ALL) !=
                          (b->scope.kind == ASSAY_SCOPE_ALL))
         return a->scope.kind == ASSAY_SCOPE_ALL ? -1 : 1;
+    if ((a->expected == ASSAY_EXPECTED_NOT) !=
+        (b->expected == ASSAY_EXPECTED_NOT))
+        return a->expected != ASSAY_EXPECTED_NOT ? -1 : 1;
     if (a->n_edits != b->n_edits)
         return a->n_edits < b->n_edits ? -1 : 1;
     if (a->differing_matched != b->differing_matched)
@@ -235,6 +264,7 @@ static int open_context(struct assay_search_ctx *x,
 
     memset(x, 0, sizeof(*x));
     x->s = s;
+    x->o = o;
     x->layer = assay_suspect_layer(s);
     x->output = assay_suspect_output(s);
     x->cpu_flags = o->cpu_flags;

@@ -23,6 +23,7 @@ struct assay_sums {
 
 struct assay_search_ctx {
     const struct assay_suspect *s;
+    const struct assay_search_options *o;
     const struct assay_layer *layer;   /* of s->one */
     const struct assay_tensor *output; /* of s->one */
     uint32_t cpu_flags;

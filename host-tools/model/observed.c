@@ -20,6 +20,7 @@
 struct loader {
     struct assay_sample *s;
     struct assay_case *c;
+    enum assay_case_side side;
     size_t sample;
     const struct assay_slice *slice;
     const struct assay_feature_map *map;
@@ -357,6 +358,20 @@ static int check_binding(struct loader *l, const char *meta, const char *file)
     return 0;
 }
 
+/* Remarks on who made a column; what is wrong in them was told before. */
+static void remember_maker(struct assay_case_column *column, const char *meta,
+                           const char *file)
+{
+    struct assay_case maker = {0};
+    struct assay_err ignored = {0};
+
+    if (!meta || assay_case_meta(&maker, meta, file, &ignored) ||
+        strcmp(maker.engine, "onnxruntime") != 0)
+        return;
+    column->numerics = maker.machine[0] ? assay_case_numerics(&maker) : NULL;
+    column->literal = strcmp(maker.opt, "none") == 0;
+}
+
 /* An output under another name, by its content: m has it. True: it may be
  * one, and that is told; nothing is guessed. */
 static bool find_renamed(struct loader *l, const struct assay_npz *z,
@@ -406,6 +421,8 @@ static int load_npz(struct loader *l, const char *path)
 
     if (!rc)
         rc = check_binding(l, z.meta, path);
+    if (!rc)
+        remember_maker(&l->c->columns[l->side], z.meta, path);
     for (size_t i = 0; !rc && i < z.n; i++) {
         const struct assay_array *a = &z.arrays[i];
         struct source x = {.file = path,
@@ -561,7 +578,7 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
                         struct assay_err *err)
 {
     struct assay_sample s = {0};
-    struct loader l = {&s, c, sample, slice, map, {0}, note, NULL, err};
+    struct loader l = {&s, c, side, sample, slice, map, {0}, note, NULL, err};
     const char *path = c->columns[side].paths[sample];
     int rc;
 

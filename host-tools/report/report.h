@@ -74,6 +74,7 @@ struct assay_report_hypothesis {
     uint64_t differing_matched, differing, all_matched, all;
     uint32_t class_number; /* of proved ones: equal number, equal layer */
     bool proved;
+    bool expected; /* it is what the column's maker is known to compute */
 };
 
 /* What is known behind the last row. */
