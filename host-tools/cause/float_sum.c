@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "host-tools/cause/catalogue.h"
+#include "lib/engine/products.h"
 
 static const struct assay_float_form variants[] = {
     {.block = 0, .fused = true},
@@ -33,7 +34,7 @@ int assay_float_form_fits(const struct assay_slice *s, uint32_t layer,
         l->p.conv2d.has_second || !assay_dtype_is_int(y->dtype) ||
         v.x->quant.n != 1 || v.w->quant.n == 0 || y->quant.n != 1)
         return ASSAY_EDIT_NOT_HERE;
-    return f->block >= v.kh * v.kw * v.ic ? ASSAY_EDIT_SAME : 0;
+    return f->block >= v.per_element ? ASSAY_EDIT_SAME : 0;
 }
 
 /* ---- one element ----------------------------------------------------------- */
@@ -84,7 +85,7 @@ struct scales {
     const struct assay_tensor *y;
     const int32_t *bias;
     float x;
-    int64_t x_zero, y_zero, lo, hi;
+    int64_t y_zero, lo, hi;
 };
 
 static float scale_of(const struct assay_tensor *t, int64_t c)
@@ -92,24 +93,39 @@ static float scale_of(const struct assay_tensor *t, int64_t c)
     return t->quant.scale[t->quant.n > 1 ? c : 0];
 }
 
-static float sum_of(const struct scales *c, const struct assay_float_form *f,
-                    const void *x, const struct assay_window *at)
+/* The input at tap (i, j), channel c, as it is multiplied; q: the element. */
+static float input_at(const struct scales *s, const struct assay_product *q,
+                      int64_t i, int64_t j, int64_t c)
 {
-    const struct assay_products *v = &c->v;
-    int64_t zero = assay_products_zero(v->w, (uint32_t)at->o), block = 0;
-    float w_scale = scale_of(v->w, at->o);
-    struct total t = {.f = f, .left = v->kh * v->kw * v->ic};
+    const struct assay_products *v = &s->v;
+    int64_t row = q->top + i * v->p.dilation_h;
+    int64_t column = q->left + j * v->p.dilation_w;
+    int64_t at = (q->image * v->h + row) * v->width + column;
 
-    for (int64_t k = 0; k < v->ic; k++)
+    if (row < 0 || row >= v->h || column < 0 || column >= v->width)
+        return 0;
+    at = at * v->c + q->base + c;
+    return (float)(assay_product_value(v->x->dtype, q->data, (size_t)at) -
+                   v->x_zero) *
+           s->x;
+}
+
+static float sum_of(const struct scales *s, const struct assay_float_form *f,
+                    const struct assay_product *q)
+{
+    const struct assay_products *v = &s->v;
+    int64_t zero = assay_products_w_zero(v, q->o), block = 0;
+    float w_scale = scale_of(v->w, q->o);
+    struct total t = {.f = f, .left = v->per_element};
+
+    for (int64_t c = 0; c < v->ic; c++)
         for (int64_t i = 0; i < v->kh; i++)
             for (int64_t j = 0; j < v->kw; j++) {
-                int64_t w = assay_products_weight(v, at->o,
-                                                  (i * v->kw + j) * v->ic + k);
-                int64_t value = c->x_zero; /* of padding */
+                int64_t w =
+                    assay_product_weight(v, q->o, (i * v->kw + j) * v->ic + c);
 
-                assay_products_input(v, at, x, i, j, k, &value);
-                take(&t, (float)(value - c->x_zero) * c->x,
-                     (float)(w - zero) * w_scale, &block);
+                take(&t, input_at(s, q, i, j, c), (float)(w - zero) * w_scale,
+                     &block);
             }
     if (t.in_block > 0)
         close_block(&t);
@@ -119,13 +135,15 @@ static float sum_of(const struct scales *c, const struct assay_float_form *f,
 static int64_t element(const struct scales *c, const struct assay_float_form *f,
                        const void *x, size_t index)
 {
-    const struct assay_window at = assay_products_window(&c->v, index);
-    float sum = sum_of(c, f, x, &at);
-    float low = (float)(c->lo - c->y_zero), high = (float)(c->hi - c->y_zero);
+    struct assay_product q;
+    float sum, low = (float)(c->lo - c->y_zero);
+    float high = (float)(c->hi - c->y_zero);
 
+    assay_product_first(&q, &c->v, x, index);
+    sum = sum_of(c, f, &q);
     if (c->bias)
-        sum += (float)c->bias[at.o] * (c->x * scale_of(c->v.w, at.o));
-    sum /= scale_of(c->y, at.o);
+        sum += (float)c->bias[q.o] * (c->x * scale_of(c->v.w, q.o));
+    sum /= scale_of(c->y, q.o);
     sum = sum > low ? sum : low;
     sum = sum < high ? sum : high;
     return (int64_t)rintf(sum) + c->y_zero;
@@ -142,8 +160,7 @@ void assay_float_sums(const struct assay_slice *s, uint32_t layer,
         return;
     c.bias = assay_layer_has_bias(l) ? s->tensors[l->inputs[2]].data : NULL;
     c.x = scale_of(c.v.x, 0);
-    c.x_zero = assay_products_zero(c.v.x, 0);
-    c.y_zero = assay_products_zero(c.y, 0);
+    c.y_zero = c.y->quant.zero_point[0];
     assay_dtype_range(c.y->dtype, &c.lo, &c.hi);
     for (size_t i = 0; i < n; i++)
         out[i] = element(&c, f, x, first + i);

@@ -12,7 +12,9 @@
 #ifndef ASSAY_CAUSE_FLOAT_SUM_H
 #define ASSAY_CAUSE_FLOAT_SUM_H
 
-#include "host-tools/cause/products.h"
+#include <stdbool.h>
+
+#include "lib/core/slice.h"
 
 struct assay_float_form {
     uint32_t block; /* products of one running sum; such sums are then added */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host-tools/cause/partial.h"
 
-#include "host-tools/cause/products.h"
 #include "kernels/requant.h"
+#include "lib/engine/products.h"
 
 static const struct assay_partial variants[] = {
     {.group = 2, .apart = 1, .is_signed = true},
@@ -23,39 +23,31 @@ bool assay_partial_variant(uint32_t i, struct assay_partial *out)
     return true;
 }
 
-/* What the loops need of a layer. */
+/* The layer's products, as this way of summing takes them. */
 struct view {
     struct assay_products v;
-    int64_t x_less; /* subtracted from x, and what padding then is */
-    int64_t padding;
+    int64_t x_less; /* subtracted from x */
 };
 
 static bool open_view(struct view *v, const struct assay_slice *s,
                       uint32_t layer, const struct assay_partial *p)
 {
-    int64_t zero;
-
     if (!assay_products_open(&v->v, s, layer) ||
-        assay_dtype_bytes(v->v.x->dtype) != 1 ||
-        assay_dtype_bytes(v->v.w->dtype) != 1)
+        assay_dtype_bytes(v->v.x->dtype) != 1)
         return false;
-    zero = assay_products_zero(v->v.x, 0);
-    v->x_less = p->centred                                  ? zero
+    v->x_less = p->centred                                  ? v->v.x_zero
                 : p->is_signed && v->v.x->dtype == ASSAY_U8 ? 128
                                                             : 0;
-    v->padding = zero - v->x_less;
     return true;
 }
 
-/* Weight k of output channel o, as it is multiplied. */
-static int64_t weight_at(const struct view *v, const struct assay_partial *p,
-                         int64_t o, int64_t k)
+/* What is subtracted from the weights of output channel o. */
+static int64_t w_less(const struct view *v, const struct assay_partial *p,
+                      int64_t o)
 {
-    int64_t less = p->centred ? assay_products_zero(v->v.w, (uint32_t)o)
-                   : p->is_signed && v->v.w->dtype == ASSAY_U8 ? 128
-                                                               : 0;
-
-    return assay_products_weight(&v->v, o, k) - less;
+    return p->centred ? assay_products_w_zero(&v->v, o)
+           : p->is_signed && v->v.w->dtype == ASSAY_U8 ? 128
+                                                       : 0;
 }
 
 /* Product k is in sum *sum; how many sums there are. */
@@ -73,7 +65,7 @@ static int64_t sum_of(const struct assay_partial *p, int64_t k)
 static bool channel_leaves(const struct view *v, const struct assay_partial *p,
                            int64_t o, int64_t lo, int64_t hi)
 {
-    int64_t n = v->v.kh * v->v.kw * v->v.ic;
+    int64_t n = v->v.per_element, less = w_less(v, p, o);
     int64_t step = p->group == 0 ? n : (int64_t)p->group * p->apart;
 
     for (int64_t from = 0; from < n; from += step)
@@ -82,7 +74,7 @@ static bool channel_leaves(const struct view *v, const struct assay_partial *p,
 
             for (int64_t k = from + lane; k < n && k < from + step;
                  k += p->apart) {
-                int64_t w = weight_at(v, p, o, k);
+                int64_t w = assay_product_weight(&v->v, o, k) - less;
 
                 least += w > 0 ? w * lo : w * hi;
                 most += w > 0 ? w * hi : w * lo;
@@ -146,21 +138,12 @@ static void add_product(struct sums *s, int64_t k, int64_t product)
 static int64_t error_of(const struct view *v, const struct assay_partial *p,
                         const void *x, size_t element)
 {
-    const struct assay_window w = assay_products_window(&v->v, element);
+    int64_t less = w_less(v, p, (int64_t)element % v->v.oc);
     struct sums sums = {.p = p};
-    int64_t k = 0;
+    struct assay_product q;
 
-    for (int64_t i = 0; i < v->v.kh; i++)
-        for (int64_t j = 0; j < v->v.kw; j++)
-            for (int64_t c = 0; c < v->v.ic; c++, k++) {
-                int64_t value;
-
-                if (assay_products_input(&v->v, &w, x, i, j, c, &value))
-                    value -= v->x_less;
-                else
-                    value = v->padding;
-                add_product(&sums, k, value * weight_at(v, p, w.o, k));
-            }
+    for (assay_product_first(&q, &v->v, x, element); assay_product_next(&q);)
+        add_product(&sums, q.k, (q.x - v->x_less) * (q.w - less));
     flush(&sums);
     return sums.error;
 }

@@ -3,7 +3,7 @@
  * The catalogue: ids, variants and texts of all rows, how an edit is written
  * and read, and what is none.
  * links: host-tools/cause/catalogue.c host-tools/cause/edit_*.c
- * links: host-tools/cause/partial.c host-tools/cause/products.c
+ * links: host-tools/cause/partial.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lxxhash -lmbedcrypto -lm
  */
@@ -71,8 +71,8 @@ static const struct {
     {"r1", "expected ID"},
     {"R1 ", "expected ID"},
     {"R123456789", "expected ID"},
-    {"R1=", "behind '=' one of: "},
-    {"R1=x", "behind '=' one of: "},
+    {"R1=", "R1, which has no variants"},
+    {"R1=x", "R1, which has no variants"},
     {"R5", "behind '=' one of: rne"},
     {"R5=", "behind '=' one of: rne"},
     {"R5=trun", "behind '=' one of: rne"},
