@@ -7,7 +7,7 @@
 
 #include "host-tools/messages.h"
 #include "host-tools/run_lines.h"
-#include "host-tools/step_text.h"
+#include "lib/core/form.h"
 
 #define WIDTH 52 /* columns in front of a value */
 #define READINGS 64
@@ -161,7 +161,7 @@ static const char *reading_text(const struct assay_reading *r)
         [ASSAY_READING_CUT] = ASSAY_MSG_READING_CUT,
     };
 
-    return r->kind == ASSAY_READING_ROUND ? assay_round_text(r->round)
+    return r->kind == ASSAY_READING_ROUND ? assay_round_name(r->round)
                                           : assay_message_text(ids[r->kind]);
 }
 

@@ -7,6 +7,7 @@
 
 #include "host-tools/explain_private.h"
 #include "host-tools/step_text.h"
+#include "lib/core/form.h"
 
 #define TEXT 260
 
@@ -190,7 +191,7 @@ uint32_t assay_explain_divide(struct assay_explain *e, uint32_t from, int64_t n,
     char text[TEXT];
 
     snprintf(text, sizeof(text), "  / %" PRId64 " %s", n,
-             kind == ASSAY_VALUE_INT ? assay_round_text(round) : "in binary32");
+             kind == ASSAY_VALUE_INT ? assay_round_name(round) : "in binary32");
     return add_point(e, &p, text, false);
 }
 

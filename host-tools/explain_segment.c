@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "host-tools/explain_private.h"
-#include "host-tools/step_text.h"
+#include "lib/core/form.h"
 
 #define LAST (ASSAY_SEGMENTS - 1)
 #define FRACTION_BITS 8
@@ -29,7 +29,7 @@ static int64_t shifted(struct assay_explain *e, int64_t v, int64_t bits,
     int64_t out = assay_shr(v, (int)bits, round);
 
     assay_explain_say(e, ASSAY_VALUE_INT, assay_explain_int(out),
-                      "    shr %" PRId64 " %s", bits, assay_round_text(round));
+                      "    shr %" PRId64 " %s", bits, assay_round_name(round));
     return out;
 }
 

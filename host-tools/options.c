@@ -412,9 +412,11 @@ static int check_together(struct assay_options *o, struct assay_err *err)
     if (o->command == ASSAY_CMD_LINT && o->list)
         return 0; /* the table of checks needs no model */
     if (o->command != ASSAY_CMD_INFO && o->operand == NULL && o->model == NULL)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_CASE,
-                                  "command", assay_command_name(o->command),
-                                  NULL);
+        return assay_fail_message(
+            err, ASSAY_EUSAGE,
+            o->command == ASSAY_CMD_REPLAY ? ASSAY_MSG_NO_BUNDLE
+                                           : ASSAY_MSG_NO_CASE,
+            "command", assay_command_name(o->command), NULL);
     if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_PINPOINT | ASSAY_CMD_FIT |
                        ASSAY_CMD_IMPACT)) != 0 &&
         o->model != NULL && o->inputs.n == 0)

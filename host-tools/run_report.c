@@ -326,13 +326,14 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         char text[200];
 
         assay_run_cause_text(r, c->layer, c->column, text, sizeof(text));
-        out->culprits[f->n_culprits++] = (struct assay_report_culprit){
+        out->culprits[f->n_culprits] = (struct assay_report_culprit){
             .index = c->layer,
             .name = r->s->layers[c->layer].name,
             .column = c->column,
             .verdict = c->verdict,
             .hypothesis = assay_arena_str(r->arena, text, strlen(text)),
         };
+        assay_run_cause_report(r, &out->culprits[f->n_culprits++]);
     }
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
         if ((sum->observed & (1u << c)) == 0 && c >= ASSAY_COL_CPU &&

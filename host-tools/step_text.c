@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/core/form.h"
+
 static const char *const names[] = {
     [ASSAY_STEP_ADD] = "add",
     [ASSAY_STEP_SHL] = "shl",
@@ -27,24 +29,6 @@ static const char *const names[] = {
     [ASSAY_STEP_CLAMP] = "clamp",
     [ASSAY_STEP_ADD_SCALED] = "add_scaled",
 };
-
-static const char *const rounds[] = {
-    [ASSAY_ROUND_FLOOR] = "floor",
-    [ASSAY_ROUND_CEIL] = "ceil",
-    [ASSAY_ROUND_TRUNC] = "trunc",
-    [ASSAY_ROUND_HALF_UP] = "half_up",
-    [ASSAY_ROUND_HALF_EVEN] = "half_even",
-    [ASSAY_ROUND_HALF_AWAY] = "half_away",
-    [ASSAY_ROUND_HALF_DOWN] = "half_down",
-    [ASSAY_ROUND_HALF_ZERO] = "half_zero",
-    [ASSAY_ROUND_ADD_HALF] = "add_half",
-};
-
-const char *assay_round_text(enum assay_round round)
-{
-    return (size_t)round < sizeof(rounds) / sizeof(rounds[0]) ? rounds[round]
-                                                              : "";
-}
 
 enum assay_text_width assay_step_width(const struct assay_program *p,
                                        uint32_t n, enum assay_text_width before)
@@ -112,7 +96,6 @@ const char *assay_step_text(const struct assay_program *p, uint32_t i,
     if (s->kind == ASSAY_STEP_SAT || s->kind == ASSAY_STEP_WRAP)
         snprintf(out + at, cap - at, " %u", s->bits);
     if (has_round(s->kind))
-        snprintf(out + at, cap - at, " %s",
-                 assay_round_text((enum assay_round)s->round));
+        snprintf(out + at, cap - at, " %s", assay_round_name(s->round));
     return out;
 }

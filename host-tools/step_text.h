@@ -16,7 +16,6 @@
  */
 const char *assay_step_text(const struct assay_program *p, uint32_t i,
                             size_t channel, char *out, size_t cap);
-const char *assay_round_text(enum assay_round round); /* "half_up" */
 /* Is the value behind the first `n` steps binary32 or binary64? 0: integer. */
 enum assay_text_width { ASSAY_TEXT_INT, ASSAY_TEXT_F32, ASSAY_TEXT_F64 };
 enum assay_text_width assay_step_width(const struct assay_program *p,

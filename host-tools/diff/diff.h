@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/core/probe.h"
 #include "lib/core/slice.h"
 
 #define ASSAY_FIRST_MISMATCHES 8
@@ -129,6 +130,7 @@ enum assay_row_reason {
     ASSAY_WHY_OP,          /* operator is not known: see detail */
     ASSAY_WHY_AS_ENGINE,   /* sim, bpu: what the engine computes as well */
     ASSAY_WHY_ERROR,       /* see detail */
+    ASSAY_WHY_OTHER_BUILD, /* sim, bpu: of another build than its inputs */
     ASSAY_WHY_COUNT,
 };
 const char *assay_row_reason_name(enum assay_row_reason r); /* "masked" */
@@ -166,6 +168,9 @@ struct assay_column_facts {
     uint64_t mismatch, outside; /* against the reference */
     bool rerun; /* the engine ran it on the column's own inputs */
     uint64_t rerun_mismatch, rerun_outside; /* against that */
+    /* It is of another build than the tensors in front of it, which differ from
+     * the reference: it cannot be judged by them. */
+    bool other_build;
 };
 /* Is a re-run needed to judge? */
 bool assay_column_wants_rerun(const struct assay_column_facts *f);
@@ -265,14 +270,12 @@ struct assay_row_vendor {
     double cosine, threshold;
 };
 
-/* What the run's data reached in a layer, on the reference's inputs. */
+/* What the run's data reached in a layer. Borrowed. */
 struct assay_row_probe {
-    bool looked;   /* else nothing of it is known */
-    bool has_sums; /* the layer sums integer products: */
-    int64_t min, max;
-    int headroom;    /* bits by which they could grow in 32; negative: wraps */
-    int headroom_16; /* the same in 16 bits */
-    const char *const *never; /* steps that met no tie, or no end; borrowed */
+    const struct assay_probe *p; /* NULL: nothing of it is known */
+    bool by_board;               /* else by this process */
+    const char *const *steps;    /* p->n_steps texts */
+    const char *const *never;    /* what no value met */
     size_t n_never;
 };
 

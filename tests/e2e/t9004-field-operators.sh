@@ -6,7 +6,7 @@
 model=$digits/model.onnx
 
 # A vector kernel that is wrong: SDOT of the agent's own code does nothing.
-if have_arm && python3 "$support/break_dotprod.py" "$arm_assayd" \
+if have_arm && python3 "$support/break_kernels.py" sdot "$arm_assayd" \
     "$work/broken" >"$work/sdots"; then
     chmod +x "$work/broken"
     target="exec:$QEMU -cpu cortex-a76 $work/broken --stdio"
