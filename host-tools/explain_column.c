@@ -304,6 +304,20 @@ static void say_entries(struct page *p, const struct parted *k)
                          "list", list, NULL));
 }
 
+/* The number that padding would have to hold for the sum to be in the set. */
+static void say_padding(struct page *p, const struct parted *k)
+{
+    const struct assay_explain *e = its(p, k);
+    struct assay_preimage in;
+    char text[TEXT], set[100];
+
+    if (e->accumulator != ASSAY_NO_POINT &&
+        assay_explain_padding(e, &k->sets[e->accumulator], &in))
+        say(p, assay_message(text, sizeof(text), ASSAY_MSG_EXPLAIN_PADDING, "n",
+                             assay_num_u(e->pad_taps).text, "set",
+                             set_text(&in, set, sizeof(set)), NULL));
+}
+
 /* What would have to stand in front: the accumulator, or each operand. */
 static void say_needed(struct page *p, const struct parted *k)
 {
@@ -370,6 +384,7 @@ static void say_where(struct page *p, const struct parted *k, const char *value)
         return;
     say_needed(p, k);
     say_entries(p, k);
+    say_padding(p, k);
 }
 
 static void say_parted(struct page *p, const struct parted *k,
