@@ -3,8 +3,9 @@
  * State of `assay run`, shared by its parts: select.c (which layers),
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
- * run_cause.c (why a culprit differs), run_report.c (rows), run_lines.c and
- * run_culprit.c (sentences).
+ * run_cause.c (why a culprit differs), run_other.c (a second slice), run_bad.c
+ * (the worst samples), run_report.c (rows), run_lines.c and run_culprit.c
+ * (sentences).
  * Internal to these files. One thread.
  */
 #ifndef ASSAY_HOST_RUN_H
@@ -117,6 +118,8 @@ struct assay_run {
     struct assay_feature_map features;
     struct assay_run_culprit *culprits; /* by layer, then column */
     uint32_t n_culprits;
+    struct assay_run_bad *bad; /* run_bad.h; room for all samples */
+    uint32_t n_bad;
     struct assay_sample inputs, golden;
     struct assay_npz_writer *saving;
     bool stopped;     /* --fail-fast */
@@ -194,6 +197,12 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
 /* Its inputs, reference and columns; close in any case. */
 int assay_run_sample_open(struct assay_run *r, uint32_t sample,
                           struct assay_err *err) ASSAY_MUST_CHECK;
+/* Samples that were run, from the first one on: not all with --fail-fast, or
+ * where the board was lost. */
+static inline uint32_t assay_run_done(const struct assay_run *r)
+{
+    return r->n_golden + r->n_host;
+}
 /* Once more, when all are done: a reference that the host makes is made. */
 int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
                             struct assay_err *err) ASSAY_MUST_CHECK;

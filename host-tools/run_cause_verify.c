@@ -147,7 +147,7 @@ static int look_at_all(struct assay_run *r, size_t n, const bool *todo,
 {
     int rc = 0;
 
-    for (uint32_t s = 0; s < r->n_samples && rc == 0; s++) {
+    for (uint32_t s = 0; s < assay_run_done(r) && rc == 0; s++) {
         bool wanted = false;
 
         for (size_t i = 0; i < n; i++)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "host-tools/report/report.h"
+#include "host-tools/run_bad.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
@@ -74,6 +75,7 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->compared = k->n_compared > 0;
     row->verdict = k->verdict;
     row->cause = assay_run_cause_id(r, i);
+    assay_run_fingerprints(r, row);
     for (unsigned s = ASSAY_SIDES; s-- > 0 && !k->judgement.culprit;) {
         if (k->side[s].judgement.culprit)
             row->verdict = k->side[s].verdict;
@@ -315,6 +317,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
     };
     f->verdict_id = assay_message_name(id);
     f->n_hypotheses = assay_run_hypotheses(r, &f->hypotheses);
+    f->n_bad = assay_run_bad_samples(r, &f->bad);
     f->n_fits = assay_run_fits(r, &f->fits);
     memcpy(f->status, sum->row_status, sizeof(f->status));
     memcpy(f->column_status[ASSAY_COL_CPU], sum->status, sizeof(sum->status));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host-tools/messages.h"
+#include "host-tools/run_bad.h"
 #include "host-tools/run_cause.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
@@ -341,6 +342,7 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     if (rc == 0 && !stopped && r->interrupted == 0)
         rc = assay_run_sides_judge(r);
     assay_run_causes_take(r, j);
+    assay_run_bad_take(r, j);
     r->stopped = r->stopped || stopped;
     return rc;
 }
@@ -350,16 +352,19 @@ int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
 {
     bool *mask = assay_calloc((size_t)r->s->n_layers + 1, 1);
     struct assay_err lost = r->error;
+    bool stopped = r->stopped;
     int rc = mask == NULL ? assay_fail_message(err, ASSAY_EMEMORY,
                                                ASSAY_MSG_MEMORY, NULL)
                           : assay_run_sample_open(r, sample, err);
 
     if (rc == 0 && !has_golden(r)) {
         mask_runnable(r, mask);
+        r->stopped = false;
         rc = make_reference(r, mask);
         if (rc < 0)
             *err = r->error;
         r->error = lost;
+        r->stopped = stopped;
     }
     assay_free(mask);
     return rc;

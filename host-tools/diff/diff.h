@@ -65,6 +65,7 @@ struct assay_diff {
      * that is farthest. Of tensors with axes H and W; [0] is not used. */
     int64_t edge_depth[ASSAY_EDGE_SETS];
     uint32_t sample; /* of first[]; set by the caller */
+    uint64_t worst;  /* mismatch of that sample */
     size_t n_first;
     struct {
         uint64_t index; /* linear, stored order */
@@ -77,7 +78,8 @@ void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
                        const void *got, const struct assay_tolerance *tol,
                        struct assay_diff *out);
 /* out += d, for several samples of one layer. Counts and histograms add up,
- * cosine and SQNR are those of the worst sample, first[] is the earliest.
+ * cosine and SQNR are those of the worst sample, first[] is of the sample in
+ * which most elements differ, the earliest of several.
  * A zeroed `out` (count 0) is empty. */
 void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d);
 
@@ -287,6 +289,11 @@ struct assay_row {
     struct assay_diff cumulative; /* count 0: not run so */
     struct assay_diff isolated;   /* on the reference's inputs */
     struct assay_row_column columns[ASSAY_COL_COUNT];
+    /* What its differing elements have in common, in words, in the sample that
+     * differs most; borrowed. */
+    const char *const *fingerprints;
+    size_t n_fingerprints;
+    uint32_t fingerprint_sample;
     uint64_t time_us;
     struct assay_row_probe probe;
     bool has_vendor;

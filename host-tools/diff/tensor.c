@@ -262,6 +262,7 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
         return;
     if (out->count == 0) {
         *out = *d;
+        out->worst = d->mismatch;
         return;
     }
     out->mean_signed = (out->mean_signed * n + d->mean_signed * m) / (n + m);
@@ -283,7 +284,8 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
         if (d->edge_depth[e] > out->edge_depth[e])
             out->edge_depth[e] = d->edge_depth[e];
     }
-    if (out->n_first == 0) {
+    if (d->mismatch > out->worst) {
+        out->worst = d->mismatch;
         memcpy(out->first, d->first, sizeof(out->first));
         out->n_first = d->n_first;
         out->sample = d->sample;

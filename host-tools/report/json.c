@@ -345,6 +345,10 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     set(r, time, "compute", integer(row->time_us));
     set(r, o, "time_us", time);
     set(r, o, "kernel", text(row->kernel));
+    set(r, o, "fingerprint", texts(r, row->fingerprints, row->n_fingerprints));
+    set(r, o, "fingerprint_sample",
+        row->n_fingerprints > 0 ? integer(row->fingerprint_sample)
+                                : json_null());
     if (row->probe.looked)
         put_probe(r, o, &row->probe);
     if (row->has_vendor)

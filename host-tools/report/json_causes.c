@@ -69,9 +69,31 @@ static json_t *hypotheses(struct assay_report *r,
     return a;
 }
 
+static json_t *bad_samples(struct assay_report *r,
+                           const struct assay_report_foot *f)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < f->n_bad; i++) {
+        const struct assay_report_bad *b = &f->bad[i];
+        json_t *o = json_object();
+
+        set(r, o, "sample", integer(b->sample));
+        set(r, o, "input", text(b->input));
+        set(r, o, "mismatch", integer(b->mismatch));
+        set(r, o, "culprits", integer(b->culprits));
+        set(r, o, "index", integer(b->layer));
+        set(r, o, "name", text(b->name));
+        set(r, o, "column", text(assay_column_name(b->column)));
+        append(r, a, o);
+    }
+    return a;
+}
+
 void assay_json_causes(struct assay_report *r,
                        const struct assay_report_foot *f)
 {
     set(r, r->root, "hypotheses", hypotheses(r, f));
     put_culprits(r, f);
+    set(r, r->root, "bad_samples", bad_samples(r, f));
 }

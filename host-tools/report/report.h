@@ -84,6 +84,16 @@ struct assay_report_hypothesis {
     bool struck; /* fits all samples, not the answer to a further input */
 };
 
+/* A sample in which layers differ on their own inputs. */
+struct assay_report_bad {
+    uint32_t sample;
+    const char *input;        /* the file, and in [] its row */
+    uint32_t culprits, layer; /* how many; the first one */
+    const char *name;         /* of that layer */
+    enum assay_column column;
+    uint64_t mismatch; /* elements of all its culprits */
+};
+
 /* What is known behind the last row. */
 struct assay_report_foot {
     uint32_t expected, received, compared, skipped;
@@ -97,6 +107,8 @@ struct assay_report_foot {
     size_t n_culprits;
     const struct assay_report_hypothesis *hypotheses;
     size_t n_hypotheses;
+    const struct assay_report_bad *bad; /* the worst first */
+    size_t n_bad;
     const struct assay_report_fit *fits;
     size_t n_fits;
     const char *const *not_examined;

@@ -229,6 +229,7 @@ static void merge_adds_up(void **state)
     struct assay_tensor t = tensor(ASSAY_S8, 1, dims);
     const int8_t ref[4] = {10, 10, 10, 10};
     const int8_t a[4] = {10, 10, 11, 10}, b[4] = {10, 10, 10, 6};
+    const int8_t c[4] = {9, 9, 10, 9};
     struct assay_diff all = {0}, d;
 
     (void)state;
@@ -252,6 +253,13 @@ static void merge_adds_up(void **state)
     assert_true(fabs(all.mean_signed - (1.0 - 4.0) / 12.0) < 1e-12);
     assert_true(all.cosine == d.cosine);
     assert_int_equal(all.lsb_hist[0], 10);
+    assay_diff_tensor(&t, ref, c, &strict, &d);
+    d.sample = 3;
+    assay_diff_merge(&all, &d);
+    assert_int_equal(all.mismatch, 5);
+    assert_int_equal(all.sample, 3); /* most differ there */
+    assert_int_equal(all.n_first, 3);
+    assert_int_equal(all.first[0].index, 0);
 }
 
 int main(void)
