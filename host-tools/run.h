@@ -83,6 +83,12 @@ struct assay_run_culprit {
     enum assay_verdict verdict;
 };
 
+/* What was run once more on given tensors, over all samples. */
+struct assay_run_reruns {
+    uint64_t layers;
+    uint64_t tensors, bytes; /* that travelled for it */
+};
+
 /* Bundles of culprits; run_failing.h. */
 struct assay_run_saved {
     uint32_t layer;
@@ -118,6 +124,7 @@ struct assay_run {
     struct assay_feature_map features;
     struct assay_run_culprit *culprits; /* by layer, then column */
     uint32_t n_culprits;
+    struct assay_run_reruns reruns[ASSAY_COL_COUNT]; /* by the main backend */
     struct assay_run_bad *bad; /* run_bad.h; room for all samples */
     uint32_t n_bad;
     struct assay_sample inputs, golden;
@@ -164,6 +171,10 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
 int assay_run_on_reference(struct assay_run *r, struct assay_backend *backend,
                            enum assay_column column, uint32_t cpumask,
                            const bool *wanted) ASSAY_MUST_CHECK;
+/* What the engine gives for a layer on the inputs of a column, against what
+ * the column holds: to the column's facts. */
+void assay_run_take_side(struct assay_run *r, unsigned side, uint32_t layer,
+                         const void *data);
 /* The same on a column's own tensors, on the main backend; what differs goes
  * to the column's facts. */
 int assay_run_on_side(struct assay_run *r, enum assay_case_side side,

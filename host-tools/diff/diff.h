@@ -280,6 +280,8 @@ struct assay_row {
     const char *name, *op, *arith, *kernel;
     uint32_t source_index;
     const struct assay_tensor *tensor; /* its output */
+    const char *const *inputs;         /* names of tensors, no constants */
+    size_t n_inputs;
     enum assay_row_status status;
     enum assay_row_reason reason;
     const char *detail; /* one sentence or "" */

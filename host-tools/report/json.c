@@ -321,6 +321,7 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     set(r, o, "name", text(row->name));
     set(r, o, "op", text(row->op));
     set(r, o, "tensor", text(t->name));
+    set(r, o, "inputs", texts(r, row->inputs, row->n_inputs));
     set(r, o, "shape", dims_of(r, t->dims, t->rank));
     set(r, o, "shape_source", dims_of(r, source, t->rank));
     set(r, o, "dtype", text(assay_dtype_name(t->dtype)));

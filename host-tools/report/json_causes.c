@@ -90,10 +90,26 @@ static json_t *bad_samples(struct assay_report *r,
     return a;
 }
 
+static json_t *reruns(struct assay_report *r, const struct assay_report_foot *f)
+{
+    json_t *all = json_object();
+
+    for (unsigned c = ASSAY_COL_CPU_SCALAR; c < ASSAY_COL_COUNT; c++) {
+        json_t *o = json_object();
+
+        set(r, o, "layers", integer(f->reruns[c].layers));
+        set(r, o, "tensors", integer(f->reruns[c].tensors));
+        set(r, o, "bytes", integer(f->reruns[c].bytes));
+        set(r, all, assay_column_name((enum assay_column)c), o);
+    }
+    return all;
+}
+
 void assay_json_causes(struct assay_report *r,
                        const struct assay_report_foot *f)
 {
     set(r, r->root, "hypotheses", hypotheses(r, f));
     put_culprits(r, f);
     set(r, r->root, "bad_samples", bad_samples(r, f));
+    set(r, r->root, "reruns", reruns(r, f));
 }

@@ -84,6 +84,12 @@ struct assay_report_hypothesis {
     bool struck; /* fits all samples, not the answer to a further input */
 };
 
+/* Layers that were run once more to find who is at fault, and what was sent
+ * for it. */
+struct assay_report_reruns {
+    uint64_t layers, tensors, bytes;
+};
+
 /* A sample in which layers differ on their own inputs. */
 struct assay_report_bad {
     uint32_t sample;
@@ -109,6 +115,7 @@ struct assay_report_foot {
     size_t n_hypotheses;
     const struct assay_report_bad *bad; /* the worst first */
     size_t n_bad;
+    struct assay_report_reruns reruns[ASSAY_COL_COUNT]; /* host: none */
     const struct assay_report_fit *fits;
     size_t n_fits;
     const char *const *not_examined;
