@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The block of the first culprit: where, which columns, which layer. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "host-tools/run_bad.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_lines.h"
+#include "host-tools/run_pattern.h"
 
 #define TEXT 1024
 
@@ -106,6 +108,7 @@ static void where_lines(const struct assay_run *r, const struct assay_tensor *t,
     char text[TEXT], most[64], index[160], other[200], source[160];
     enum assay_message_id side = ASSAY_MSG_WHERE_BOTH;
     bool integer = assay_dtype_is_int(t->dtype);
+    double exponent;
 
     if (d->higher == d->mismatch)
         side = ASSAY_MSG_WHERE_UP;
@@ -124,6 +127,13 @@ static void where_lines(const struct assay_run *r, const struct assay_tensor *t,
                   assay_num_u(count).text, "most", most, "side",
                   assay_message_text(side), NULL);
     assay_line_add(l, "  where   ", text);
+    if (assay_diff_rate(d, count, &exponent))
+        assay_line_add(
+            l, "          ",
+            assay_message(text, sizeof(text), ASSAY_MSG_WHERE_RATE, "percent",
+                          assay_num_g(3, 100.0 * exp2(-exponent)).text,
+                          "exponent", assay_num_f(1, exponent).text, "bits",
+                          assay_num_g(3, round(exponent - 1.0)).text, NULL));
     edge_line(t, d, "          ", l);
     box_line(t, d, l);
     if (r->n_bad > 1) {
@@ -462,6 +472,7 @@ void assay_run_culprit_lines(const struct assay_run *r,
     else
         side_lines(r, sum->first_culprit, sum->first_column, l);
     assay_run_cause_lines(r, sum->first_culprit, sum->first_column, l);
+    assay_run_pattern_line(r, sum, l);
     if (r->o->command == ASSAY_CMD_PINPOINT)
         others_lines(r, sum, l);
     else

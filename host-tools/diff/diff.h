@@ -83,6 +83,11 @@ void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
  * A zeroed `out` (count 0) is empty. */
 void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d);
 
+/* Few elements, spread on both sides, all by one LSB, at least 16 of them: 1 in
+ * 2^*exponent of count. That is how a second rounding shows. */
+bool assay_diff_rate(const struct assay_diff *d, uint64_t count,
+                     double *exponent);
+
 /* The edges along which all mismatches lie (at least two), in a ring that is
  * *width rows and columns wide: the smallest such area, at most two thirds of
  * the image. 0: there is none. */

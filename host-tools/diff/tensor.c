@@ -295,3 +295,13 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
     out->outside += d->outside;
     out->higher += d->higher;
 }
+
+bool assay_diff_rate(const struct assay_diff *d, uint64_t count,
+                     double *exponent)
+{
+    if (d->max_lsb != 1 || d->mismatch < 16 || d->mismatch * 16 > count ||
+        d->higher * 4 < d->mismatch || d->higher * 4 > 3 * d->mismatch)
+        return false;
+    *exponent = log2((double)count / (double)d->mismatch);
+    return true;
+}

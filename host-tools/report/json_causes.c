@@ -105,11 +105,29 @@ static json_t *reruns(struct assay_report *r, const struct assay_report_foot *f)
     return all;
 }
 
+static json_t *pattern(struct assay_report *r,
+                       const struct assay_report_pattern *p)
+{
+    json_t *o;
+
+    if (p->modulus == 0)
+        return json_null();
+    o = json_object();
+    set(r, o, "column", text(assay_column_name(p->column)));
+    set(r, o, "modulus", integer(p->modulus));
+    set(r, o, "multiple", json_boolean(p->multiple));
+    set(r, o, "layers", integer(p->layers));
+    set(r, o, "others", integer(p->others));
+    set(r, o, "cause", p->cause[0] != '\0' ? text(p->cause) : json_null());
+    return o;
+}
+
 void assay_json_causes(struct assay_report *r,
                        const struct assay_report_foot *f)
 {
     set(r, r->root, "hypotheses", hypotheses(r, f));
     put_culprits(r, f);
     set(r, r->root, "bad_samples", bad_samples(r, f));
+    set(r, r->root, "pattern", pattern(r, &f->pattern));
     set(r, r->root, "reruns", reruns(r, f));
 }

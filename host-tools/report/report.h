@@ -90,6 +90,16 @@ struct assay_report_reruns {
     uint64_t layers, tensors, bytes;
 };
 
+/* Which layers of one kind differ: a rule on their output channels. */
+struct assay_report_pattern {
+    uint32_t modulus; /* 4, 8 or 16; 0: there is none */
+    bool multiple;    /* those that are a multiple of it; else the others */
+    enum assay_column column;
+    uint32_t layers, others; /* that differ; that do not */
+    const char *cause;       /* proved in each of them; "" none */
+    const char *arith;       /* that all of them are declared to have; "" */
+};
+
 /* A sample in which layers differ on their own inputs. */
 struct assay_report_bad {
     uint32_t sample;
@@ -116,6 +126,7 @@ struct assay_report_foot {
     const struct assay_report_bad *bad; /* the worst first */
     size_t n_bad;
     struct assay_report_reruns reruns[ASSAY_COL_COUNT]; /* host: none */
+    struct assay_report_pattern pattern;
     const struct assay_report_fit *fits;
     size_t n_fits;
     const char *const *not_examined;

@@ -262,6 +262,26 @@ static void merge_adds_up(void **state)
     assert_int_equal(all.first[0].index, 0);
 }
 
+static void rate_of_few(void **state)
+{
+    struct assay_diff d = {.mismatch = 80, .higher = 37, .max_lsb = 1};
+    double exponent = 0;
+
+    (void)state;
+    assert_true(assay_diff_rate(&d, 51200, &exponent));
+    assert_true(fabs(exponent - 9.32) < 0.01);
+    d.max_lsb = 2; /* a second rounding is one LSB at most */
+    assert_false(assay_diff_rate(&d, 51200, &exponent));
+    d.max_lsb = 1;
+    d.higher = 5; /* on one side */
+    assert_false(assay_diff_rate(&d, 51200, &exponent));
+    d.higher = 37;
+    assert_false(assay_diff_rate(&d, 800, &exponent)); /* too many */
+    d.mismatch = 15;
+    d.higher = 7;
+    assert_false(assay_diff_rate(&d, 51200, &exponent)); /* too few */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +297,7 @@ int main(void)
         cmocka_unit_test(zeros_have_cosine_one),
         cmocka_unit_test(scalars_have_one_element),
         cmocka_unit_test(merge_adds_up),
+        cmocka_unit_test(rate_of_few),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
