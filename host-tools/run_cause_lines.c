@@ -197,7 +197,7 @@ static void proved_lines(const struct assay_run_suspect *k,
                       assay_num_u(more).text, NULL);
         assay_line_add(l, "          ", text);
     }
-    if (h->differing < FEW)
+    if (h->differing < FEW && k->settled.inputs == 0)
         assay_line_add(l, "          ",
                        assay_message_text(ASSAY_MSG_CAUSE_FEW));
 }
@@ -246,6 +246,9 @@ static void fingerprint_lines(const struct assay_run *r,
     }
     if (text[0] == '\0')
         return;
+    if (k->of_reference)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s",
+                 assay_message_text(ASSAY_MSG_LOOKS_REFERENCE));
     if (k->n_differing > 1) {
         assay_run_bad_name(r, k->from[0], name, sizeof(name));
         assay_message(text + strlen(text), sizeof(text) - strlen(text),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stands between assay and an agent and notes every run; Python's own library.
 
-wiretap.py LOG COMMAND...     e.g. wiretap.py runs.jsonl assayd --stdio
+wiretap.py [--runs N] LOG COMMAND...     e.g. wiretap.py log assayd --stdio
 
-LOG gets one line of JSON a run that the client starts: isolated, layers (its
+The wire breaks before run N + 1. LOG gets one line of JSON a run that the client starts: isolated, layers (its
 filter; null: all), cpumask, sample, and the tensors that were sent for it as
 [index, bytes] pairs.
 """
@@ -47,9 +47,10 @@ def fields(data):
 
 
 class Runs:
-    def __init__(self, path):
+    def __init__(self, path, most):
         self.log = open(path, "a")
         self.sent = {}
+        self.left = most
 
     def frame(self, header, payload):
         for number, body in fields(header):
@@ -57,7 +58,10 @@ class Runs:
                 m = dict(fields(body))
                 tensor = m.get(1, 0)
                 self.sent[tensor] = self.sent.get(tensor, 0) + payload
+            elif number == RUN_START and self.left == 0:
+                return False
             elif number == RUN_START:
+                self.left -= 1
                 m = dict(fields(body))
                 bits = m.get(3, b"")
                 layers = [8 * k + b for k, byte in enumerate(bits)
@@ -69,6 +73,7 @@ class Runs:
                 self.log.write("\n")
                 self.log.flush()
                 self.sent = {}
+        return True
 
 
 def pump(source, sink):
@@ -82,8 +87,13 @@ def pump(source, sink):
 
 
 def main():
-    runs = Runs(sys.argv[1])
-    agent = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE,
+    args = sys.argv[1:]
+    most = -1
+    if args[0] == "--runs":
+        most = int(args[1])
+        del args[:2]
+    runs = Runs(args[0], most)
+    agent = subprocess.Popen(args[1:], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE)
     back = threading.Thread(target=pump, daemon=True,
                             args=(agent.stdout, sys.stdout.buffer))
@@ -95,7 +105,9 @@ def main():
             break
         header, payload = struct.unpack_from("<II", head, 12)
         rest = source.read(header + payload)
-        runs.frame(rest[:header], payload)
+        if not runs.frame(rest[:header], payload):
+            agent.kill()
+            break
         agent.stdin.write(head + rest)
         agent.stdin.flush()
     agent.stdin.close()
