@@ -4,8 +4,8 @@
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
  * run_cause.c (why a culprit differs), run_other.c (a second slice), run_bad.c
- * (the worst samples), run_report.c (rows), run_lines.c and run_culprit.c
- * (sentences).
+ * (the worst samples), run_report.c (rows), run_head.c, run_culprit.c,
+ * run_sentence.c and run_tail.c (sentences).
  * Internal to these files. One thread.
  */
 #ifndef ASSAY_HOST_RUN_H
@@ -26,6 +26,8 @@ struct assay_run_cell {
     struct assay_diff isolated; /* against the engine on its own inputs */
     bool observed;              /* in a sample, selected or not */
     bool input_differs; /* it reads an input that is not the one given */
+    bool other_build;   /* it was not made of tensor `inner`, which was shown */
+    uint32_t inner;
     enum assay_verdict verdict;
 };
 
@@ -63,8 +65,9 @@ struct assay_sample_layer {
 
 /* A column of the compiled model in the sample that is under way. */
 struct assay_run_side {
-    bool here; /* the sample has it */
-    struct assay_sample observed;
+    bool here;                    /* the sample has it */
+    struct assay_sample observed; /* and what follows from it, see below */
+    bool *derived; /* a tensor: once had from what was made of it, backward.h */
     const void **values; /* observed, else the reference's where no input */
                          /* differs: what re-runs take; NULL: recompute */
     bool *dirty;         /* a tensor: it differs, or may */
@@ -190,6 +193,9 @@ int assay_run_sides_read(struct assay_run *r, uint32_t sample,
 int assay_run_sides_judge(struct assay_run *r) ASSAY_MUST_CHECK;
 void assay_run_sides_forget(struct assay_run *r);
 void assay_run_sides_close(struct assay_run *r);
+/* run_builds.c: fills other_build of the facts of the sample under way and of
+ * the layers' cells. */
+void assay_run_side_builds(struct assay_run *r, unsigned side);
 /* Layers that feed `layer` and that the column has not observed: up to cap of
  * them into out, in execution order; how many there are. */
 uint32_t assay_run_through(const struct assay_run *r, uint32_t layer,
@@ -259,6 +265,10 @@ struct assay_run_summary {
 struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer);
 /* Do some goldens have the layer's output, and others not? */
 bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer);
+/* Do all goldens lack it, though they have those of most layers? Then it is
+ * missing, and no choice. Never of floats (an optimized session does not show
+ * them) nor of tensors that a reader put in between. */
+bool assay_run_lacks_golden(const struct assay_run *r, uint32_t layer);
 void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out);
 
 /* run_fit.c: what fit-arith finds where the arithmetic is an inference and does

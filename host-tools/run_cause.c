@@ -7,6 +7,7 @@
 #include "host-tools/messages.h"
 #include "host-tools/run_cause_keep.h"
 #include "host-tools/run_cause_looks.h"
+#include "host-tools/run_segment.h"
 #include "host-tools/run_settle.h"
 #include "kernels/cpu.h"
 
@@ -89,7 +90,7 @@ static int by_layer(const void *p, const void *q)
     return (int)a->column - (int)b->column;
 }
 
-static int search(const struct assay_run *r, struct assay_run_suspect *k,
+static int search(struct assay_run *r, struct assay_run_suspect *k,
                   struct assay_err *err)
 {
     const struct assay_suspect s = assay_run_cause_suspect(r, k);
@@ -102,7 +103,8 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
     k->searched = true;
     k->n_looked = k->n_there = (uint32_t)k->n_samples;
     assay_search_free(k->found);
-    k->found = NULL;
+    assay_search_free(k->found_before);
+    k->found = k->found_before = NULL;
     assay_run_cause_looks(k, &s, o.cpu_flags);
     if (k->has_layout && k->layout.compared == k->layout.all)
         return 0;
@@ -110,6 +112,8 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
     /* What reproduces every element outranks what was compared in part. */
     if (rc == 0 && k->found->n_proved > 0)
         k->has_layout = false;
+    if (rc == 0 && k->found->n_proved == 0)
+        rc = assay_run_segment_search(r, k, &o, err);
     return rc;
 }
 

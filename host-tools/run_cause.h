@@ -12,6 +12,7 @@
 #include "host-tools/cause/search.h"
 #include "host-tools/cause/separate.h"
 #include "host-tools/run.h"
+#include "host-tools/run_cause_plot.h"
 
 #define ASSAY_SUSPECT_SAMPLES 32 /* that are searched: those that differ most */
 #define ASSAY_REFUTERS 3 /* and others that refuted what those had proved */
@@ -45,7 +46,16 @@ struct assay_run_suspect {
     const char *swapped_name; /* of the run's slice */
     struct assay_fingerprint fingerprints[ASSAY_FINGERPRINTS];
     size_t n_fingerprints;
+    /* One number a channel, of the first fingerprint that has them: channels
+     * 0, channel_step, ...; n_channels 0: none has. */
+    double channels[ASSAY_PLOT_BARS];
+    size_t n_channels, channel_step;
+    bool channel_ratio;         /* got / expected; else got - expected */
     struct assay_search *found; /* NULL: not searched */
+    /* Proved in a layer in front of it that was not observed, where nothing is
+     * in this one (run_segment.c); NULL: nothing. */
+    struct assay_search *found_before;
+    uint32_t before; /* that layer */
     /* Where several classes are proved: an input that tells them apart, the
      * last one of several. */
     struct assay_separation apart;
@@ -79,7 +89,7 @@ int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
 const struct assay_run_suspect *assay_run_cause_of(const struct assay_run *r,
                                                    uint32_t layer,
                                                    enum assay_column column);
-/* Is a cause known that gives every element? */
+/* Is a cause known that gives every element, in the layer itself? */
 bool assay_run_cause_proved(const struct assay_run_suspect *k);
 void assay_run_causes_close(struct assay_run *r); /* idempotent */
 

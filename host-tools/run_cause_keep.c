@@ -30,6 +30,7 @@ void assay_run_causes_close(struct assay_run *r)
         for (size_t s = 0; s < k->n_samples; s++)
             assay_run_cause_forget(k, &k->samples[s]);
         assay_search_free(k->found);
+        assay_search_free(k->found_before);
         assay_separation_close(&k->apart);
         assay_slice_free(k->one);
     }

@@ -82,11 +82,11 @@ static bool same_layout(const struct assay_layout *a,
 /* What else it may be called is so in all samples. */
 static void keep_also(struct assay_layout *l, const struct assay_layout *before)
 {
-    for (unsigned i = 0, n = 0; i < 2; i++) {
+    for (unsigned i = 0, n = 0; i < ASSAY_LAYOUT_ALSO; i++) {
         const char *id = l->also[i];
 
         l->also[i] = NULL;
-        for (unsigned k = 0; id != NULL && k < 2; k++)
+        for (unsigned k = 0; id != NULL && k < ASSAY_LAYOUT_ALSO; k++)
             if (before->also[k] != NULL && strcmp(id, before->also[k]) == 0)
                 l->also[n++] = id;
     }
@@ -173,6 +173,12 @@ static void fingerprints(struct assay_run_suspect *k,
     if (assay_cause_sums(&sums, s, 0, cpu_flags, NULL) == 0)
         v.acc = sums;
     k->n_fingerprints = assay_fingerprint(&v, k->fingerprints);
+    for (size_t i = 0; i < k->n_fingerprints && k->n_channels == 0; i++) {
+        k->channel_ratio = k->fingerprints[i].kind == ASSAY_FP_CHANNEL_RATIO;
+        k->n_channels =
+            assay_fingerprint_by_channel(&v, &k->fingerprints[i], k->channels,
+                                         ASSAY_PLOT_BARS, &k->channel_step);
+    }
     assay_free(sums);
 }
 

@@ -5,6 +5,7 @@
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
 #include "host-tools/run_failing.h"
+#include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
 struct context {
@@ -235,6 +236,14 @@ static void on_begin(void *self, uint32_t layer)
     }
 }
 
+static void on_probe(void *self, uint32_t layer, const struct assay_probe *p)
+{
+    struct context *c = self;
+
+    if (layer < c->r->s->n_layers)
+        assay_run_probe_told(c->r, c->pass, layer, p);
+}
+
 static const void *const *source_of(const struct assay_run *r,
                                     const struct assay_pass *pass)
 {
@@ -313,6 +322,7 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
         .self = &c,
         .layer = on_layer,
         .missing = on_missing,
+        .probe = on_probe,
         .begin = on_begin,
     };
     struct assay_backend_run run = {
@@ -321,6 +331,7 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
         .cpumask = pass->cpumask,
         .sample = r->sample,
         .layer_timeout_ms = r->o->layer_timeout_ms,
+        .probe_work = assay_run_probe_ask(r, pass),
     };
     struct assay_err err = {0};
     bool *seen = assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*seen));

@@ -189,7 +189,7 @@ static double sort_key(const struct assay_run *r, uint32_t i)
     switch (r->o->sort) {
     case ASSAY_SORT_MISMATCH: return -(double)d->mismatch;
     case ASSAY_SORT_MAX_LSB: return -(double)d->max_lsb;
-    case ASSAY_SORT_COSINE: return d->cosine;
+    case ASSAY_SORT_COSINE: return isnan(d->cosine) ? 0.0 : d->cosine;
     case ASSAY_SORT_SQNR: return d->sqnr_db;
     default: return 0.0;
     }

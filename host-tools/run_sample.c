@@ -352,7 +352,7 @@ int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
 {
     bool *mask = assay_calloc((size_t)r->s->n_layers + 1, 1);
     struct assay_err lost = r->error;
-    bool stopped = r->stopped;
+    bool stopped = r->stopped; /* by --fail-fast: that is over now */
     int rc = mask == NULL ? assay_fail_message(err, ASSAY_EMEMORY,
                                                ASSAY_MSG_MEMORY, NULL)
                           : assay_run_sample_open(r, sample, err);

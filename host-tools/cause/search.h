@@ -35,7 +35,8 @@ struct assay_hypothesis {
     uint64_t all_matched, all;
     uint64_t broken; /* equal ones that it makes differ */
     bool proved;
-    bool struck; /* proved on the samples, refuted by a further input */
+    uint32_t turn; /* when it was tried: of a number the plainest comes first */
+    bool struck;   /* proved on the samples, refuted by a further input */
     /* Of proved ones: the same number, the same output for every input as far
      * as is proved; others are only not told apart by this data. */
     uint32_t class_number;

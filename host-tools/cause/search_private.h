@@ -85,6 +85,11 @@ int assay_candidate_run(const struct assay_search_ctx *x,
                         const struct assay_candidate *c, size_t sample,
                         struct assay_err *err) ASSAY_MUST_CHECK;
 
+/* Would the engine run it? What shared accumulators served was not asked. */
+int assay_candidate_check(const struct assay_search_ctx *x,
+                          const struct assay_candidate *c,
+                          struct assay_err *err) ASSAY_MUST_CHECK;
+
 /* Do two hypotheses leave the same program, weights and layers, so that no
  * input tells them apart? 1: they do; 0: not as far as is known. */
 int assay_candidate_same(const struct assay_search_ctx *x,
@@ -126,10 +131,15 @@ static inline bool assay_judge_differs(const struct assay_search_ctx *x,
 }
 
 /* search_solve.c: values of e->value that the differing elements allow, the
- * plainest first; how many in *n (0: none). */
+ * plainest first, and the range that all of them allow (empty: n is 0). */
 #define ASSAY_SOLUTIONS 4
+struct assay_solution {
+    int64_t values[ASSAY_SOLUTIONS];
+    uint32_t n;
+    int64_t lo, hi;
+};
 int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
-                int64_t *values, uint32_t *n, struct assay_err *err)
+                struct assay_solution *out, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
 #endif

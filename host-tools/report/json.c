@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host-tools/report/json_probe.h"
 #include "lib/core/buf.h"
 
 /* JSON has no infinity: null means infinite (equal) or not a number. */
@@ -298,13 +299,8 @@ static json_t *vendor_of(struct assay_report *r,
 static void put_probe(struct assay_report *r, json_t *row,
                       const struct assay_row_probe *p)
 {
-    set(r, row, "accumulator",
-        p->has_sums
-            ? json_pack("{s:I, s:I, s:i, s:b, s:b}", "min", (json_int_t)p->min,
-                        "max", (json_int_t)p->max, "headroom_bits", p->headroom,
-                        "exceeds_16", p->headroom_16 < 0, "saturated",
-                        p->headroom < 0)
-            : json_null());
+    set(r, row, "accumulator", assay_json_accumulator(p->p));
+    set(r, row, "exercised", assay_json_exercised(p));
     set(r, row, "never_reached", texts(r, p->never, p->n_never));
 }
 
@@ -350,7 +346,7 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     set(r, o, "fingerprint_sample",
         row->n_fingerprints > 0 ? integer(row->fingerprint_sample)
                                 : json_null());
-    if (row->probe.looked)
+    if (row->probe.p != NULL)
         put_probe(r, o, &row->probe);
     if (row->has_vendor)
         set(r, o, "vendor", vendor_of(r, &row->vendor));
