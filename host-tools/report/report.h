@@ -82,7 +82,7 @@ struct assay_report_hypothesis {
     uint32_t class_number; /* of proved ones: equal number, equal layer */
     bool proved;
     bool expected; /* it is what the column's maker is known to compute */
-    bool struck; /* fits all samples, not the answer to a further input */
+    bool struck;   /* fits all samples, not the answer to a further input */
 };
 
 /* What is known behind the last row. */
