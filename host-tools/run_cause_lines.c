@@ -181,8 +181,10 @@ static const char *what_of(const struct assay_run *r,
     if (proved_in(k) == k->found)
         snprintf(out, cap, "%s", what);
     else
-        assay_message(out, cap, ASSAY_MSG_CAUSE_IN, "what", what, "layer",
-                      r->s->layers[k->before].name, NULL);
+        assay_message(
+            out, cap,
+            k->everywhere ? ASSAY_MSG_CAUSE_EVERYWHERE : ASSAY_MSG_CAUSE_IN,
+            "what", what, "layer", r->s->layers[k->before].name, NULL);
     return out;
 }
 
