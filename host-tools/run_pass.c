@@ -289,6 +289,20 @@ static size_t fill_given(const struct assay_run *r,
     return n;
 }
 
+int assay_run_load(struct assay_run *r, const struct assay_slice *s,
+                   struct assay_err *err)
+{
+    int rc;
+
+    if (r->loaded == s)
+        return 0;
+    r->loaded = NULL;
+    rc = r->board->vt->load(r->board, s, err);
+    if (rc == 0)
+        r->loaded = s;
+    return rc;
+}
+
 int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
 {
     struct context c = {.r = r, .pass = pass};
@@ -320,8 +334,10 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
     }
     run.given = given;
     run.n_given = fill_given(r, pass, seen, given);
+    rc = pass->backend == r->board ? assay_run_load(r, r->s, &err) : 0;
     assay_interrupt_request(true);
-    rc = pass->backend->vt->run(pass->backend, &run, &results, &err);
+    if (rc == 0)
+        rc = pass->backend->vt->run(pass->backend, &run, &results, &err);
     assay_interrupt_request(false);
     if (assay_interrupted() != 0)
         r->interrupted = assay_interrupted();

@@ -2,6 +2,7 @@
 # Seeded causes, and whether they are found: docs/hypotheses.md.
 #
 #? make sweep          every cause of the catalogue on the emulated agent
+#? make re-add         10,000 explained elements, added up again
 #? make check-sweep    some of them, on the host's engine
 
 # SWEEP=--write puts the matrix into docs/hypotheses.md.
@@ -12,4 +13,6 @@ sweep: $(BUILD)/x86_64/assay $(BUILD)/aarch64/assayd
 check-sweep: x86_64
 	@$(PYTHON) tests/sweep/sweep.py --build $(BUILD) --target local \
 		--jobs $(JOBS) --quick 12
-.PHONY: sweep
+re-add: $(BUILD)/x86_64/assay
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) tests/run-re-add.sh
+.PHONY: sweep re-add

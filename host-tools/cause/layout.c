@@ -61,7 +61,7 @@ static double surprise(const struct assay_layout_ask *q,
 
     if (r == g || pairs[pair] >= SAME_PAIR)
         return 0.0;
-    pairs[pair]++;
+    pairs[pair] += !m->repeats_count;
     /* A changed value need not be one of ref's: as rare as any of them. */
     if (m->value != NULL || often == 0)
         often = q->ref_count[bucket_of(r, q->width)];
@@ -166,25 +166,71 @@ static bool constant(const uint8_t *p, size_t width, size_t n)
     return memcmp(p, p + width, (n - 1) * width) == 0;
 }
 
-/* Kinds of buffers, which stored and source order answer differently. */
-static bool ask_strided(struct assay_layout_ask *q, struct assay_layout *out)
+static void new_layout(struct assay_layout *l)
+{
+    *l = (struct assay_layout){.axis = {-1, -1}, .n = {-1, -1}};
+}
+
+/* The entry as another name of what was found, unless it is one already. */
+static void call_also(struct assay_layout *found, const char *id)
+{
+    unsigned i = 0;
+
+    if (strcmp(found->id, id) == 0)
+        return;
+    while (i < ASSAY_LAYOUT_ALSO && found->also[i] != NULL &&
+           strcmp(found->also[i], id) != 0)
+        i++;
+    if (i < ASSAY_LAYOUT_ALSO)
+        found->also[i] = id;
+}
+
+/* The first one that fits is what was found; of others that foretell as much,
+ * the entries. */
+static void take(struct assay_layout *found, const struct assay_layout *l)
+{
+    if (found->kind == ASSAY_LAYOUT_NONE) {
+        *found = *l;
+        return;
+    }
+    if (l->compared < found->compared)
+        return;
+    call_also(found, l->id);
+    for (unsigned i = 0; i < ASSAY_LAYOUT_ALSO && l->also[i] != NULL; i++)
+        call_also(found, l->also[i]);
+}
+
+static void ask(struct assay_layout_ask *q, assay_layout_ask_fn *kind,
+                struct assay_layout *found)
+{
+    struct assay_layout l;
+
+    new_layout(&l);
+    if (kind(q, &l)) {
+        l.source_order = q->source_order;
+        take(found, &l);
+    }
+}
+
+static bool strided(struct assay_layout_ask *q, struct assay_layout *out)
 {
     struct assay_layout other;
-    unsigned n = 0;
 
     if (!assay_layout_strided(q, NULL, out))
         return false;
+    new_layout(&other);
     if (assay_layout_strided(q, out->id, &other))
-        out->also[n++] = other.id;
-    if (assay_layout_packed(q, &other))
-        out->also[n++] = other.id;
+        call_also(out, other.id);
     return true;
 }
 
-static bool ask_buffer(struct assay_layout_ask *q, struct assay_layout *out)
+/* Kinds of buffers, which stored and source order answer differently. */
+static void ask_buffer(struct assay_layout_ask *q, struct assay_layout *found)
 {
-    return assay_layout_permuted(q, out) || ask_strided(q, out) ||
-           assay_layout_packed(q, out) || assay_layout_shifted(q, out);
+    ask(q, assay_layout_permuted, found);
+    ask(q, strided, found);
+    ask(q, assay_layout_packed, found);
+    ask(q, assay_layout_shifted, found);
 }
 
 static bool source_is_stored(const struct assay_tensor *t)
@@ -217,12 +263,12 @@ static uint8_t *to_source(const struct assay_layout_ask *q,
     return out;
 }
 
-static bool ask_source(struct assay_layout_ask *q, struct assay_layout *out)
+static void ask_source(struct assay_layout_ask *q, struct assay_layout *found)
 {
     const struct assay_tensor *stored = q->t;
+    const uint8_t *stored_ref = q->ref, *stored_got = q->got;
     struct assay_tensor source = *stored;
     uint8_t *ref, *got;
-    bool found = false;
 
     for (uint32_t a = 0; a < stored->rank; a++) {
         source.dims[stored->perm[a]] = stored->dims[a];
@@ -233,16 +279,18 @@ static bool ask_source(struct assay_layout_ask *q, struct assay_layout *out)
     got = to_source(q, &source, q->got);
     if (ref != NULL && got != NULL) {
         q->t = &source;
+        q->source_order = true;
         q->ref = ref;
         q->got = got;
         look_at_differing(q);
-        found = ask_buffer(q, out);
-        out->source_order = found;
+        ask_buffer(q, found);
     }
     q->t = stored;
+    q->source_order = false;
+    q->ref = stored_ref;
+    q->got = stored_got;
     free(ref);
     free(got);
-    return found;
 }
 
 static bool is_permutation(const struct assay_tensor *t)
@@ -265,8 +313,9 @@ bool assay_layout_find(struct assay_layout *out, const struct assay_tensor *t,
                                  .n = 1,
                                  .ref = ref,
                                  .got = got};
+    struct assay_layout other;
 
-    *out = (struct assay_layout){.axis = {-1, -1}, .n = {-1, -1}};
+    new_layout(out);
     for (uint32_t a = 0; a < t->rank; a++)
         q.n *= (size_t)t->dims[a]; /* proved by the plan */
     if (q.n < 2 || q.width == 0 || memcmp(ref, got, q.n * q.width) == 0 ||
@@ -275,10 +324,15 @@ bool assay_layout_find(struct assay_layout *out, const struct assay_tensor *t,
     q.work = PASSES * (uint64_t)q.n + LEAST_WORK;
     count_values(&q);
     look_at_differing(&q);
-    if (assay_layout_sign(&q, out) || assay_layout_byte_order(&q, out) ||
-        assay_layout_other_output(&q, whole, values, out) ||
-        assay_layout_reversed(&q, out) || assay_layout_swapped(&q, out) ||
-        ask_buffer(&q, out))
-        return true;
-    return is_permutation(t) && !source_is_stored(t) && ask_source(&q, out);
+    ask(&q, assay_layout_sign, out);
+    ask(&q, assay_layout_byte_order, out);
+    new_layout(&other);
+    if (assay_layout_other_output(&q, whole, values, &other))
+        take(out, &other);
+    ask(&q, assay_layout_reversed, out);
+    ask(&q, assay_layout_swapped, out);
+    ask_buffer(&q, out);
+    if (is_permutation(t) && !source_is_stored(t))
+        ask_source(&q, out);
+    return out->kind != ASSAY_LAYOUT_NONE;
 }

@@ -11,7 +11,8 @@
  * most 8 times (elements that repeat are no new facts), and the sum must be at
  * least 20 bits plus log2(arrangements of the kind that were asked for). So no
  * tensor of less than about 7 elements has a layout, nor has one of two values
- * alone. Where data fits two stories it is not layout: a shift when got - ref
+ * alone; but all bytes of another output of the model are that output, where
+ * enough of them differ from ref, repeated or not. Where data fits two stories it is not layout: a shift when got - ref
  * is one number everywhere (a ramp), a sign when all elements lie on one side
  * of the sign bit and half the range is, or may be, the zero point (a missing
  * one would do that), another tensor when it is an input of the layer itself
@@ -19,7 +20,8 @@
  * not explained: rows that are one window longer look like rows with gaps.
  *
  * Cost: a few passes over the bytes, then a handful of elements for each
- * arrangement; whole passes for what survives, at most 16 tensors' worth.
+ * arrangement; whole passes for what survives, at most 16 tensors' worth for
+ * all arrangements together.
  * Memory: two copies of the tensor while perm is no identity, freed inside;
  * where there is none, the source's order is not looked at.
  */
@@ -46,13 +48,16 @@ enum assay_layout_kind {
     ASSAY_LAYOUT_OTHER_OUTPUT, /* it is tensor n[0] of the slice */
 };
 
+#define ASSAY_LAYOUT_ALSO 4
+
 struct assay_layout {
     enum assay_layout_kind kind;
     /* "L1" to "L5", "U1", "U2", "W3", "Y6": of docs/hypotheses.md. */
     const char *id;
-    /* Entries under which the same elements come out (rows that are 32 bytes
-     * apart are channels in one block of 32, too); NULL: none. */
-    const char *also[2];
+    /* Other entries under which just these elements come out (rows that are
+     * 32 bytes apart are channels in one block of 32, too), each once; NULL
+     * behind the last. */
+    const char *also[ASSAY_LAYOUT_ALSO];
     /* PERMUTED: got, read with these dims, holds ref's axis axes[i] as its
      * axis i; n[0] 1: ref holds got's so. */
     uint8_t axes[ASSAY_MAX_RANK];
@@ -65,7 +70,8 @@ struct assay_layout {
     uint64_t compared, all;
 };
 
-/* The first kind that gives all of got from ref; false: none. `whole` and
+/* The first kind that gives all of got from ref, and what else it may be
+ * called; false: none. `whole` and
  * `values` (its tensors' reference bytes, NULL where not there) are for other
  * outputs, and may be NULL. A tensor whose elements are all equal, or of one
  * element, has no layout. */

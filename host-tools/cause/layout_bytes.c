@@ -134,6 +134,9 @@ bool assay_layout_other_output(struct assay_layout_ask *q,
         return false;
     m.from = values[found];
     m.bits = log2((double)whole->n_tensors);
+    /* Outputs of a model change places; of others, equal bytes may be chance
+     * where they are few different ones. */
+    m.repeats_count = whole->tensors[found].is_output;
     if (!assay_layout_fits(q, &m, out))
         return false;
     out->kind = ASSAY_LAYOUT_OTHER_OUTPUT;

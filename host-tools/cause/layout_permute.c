@@ -102,17 +102,24 @@ bool assay_layout_permuted(struct assay_layout_ask *q, struct assay_layout *out)
     return false;
 }
 
-/* Of an axis whose places are in another order. */
-static const char *id_of_axis(const struct assay_tensor *t, int axis)
+/* Entries of an axis whose places are in another order: what is not labelled
+ * may be images where it is the first of several, or colours. */
+static void call_axis(const struct assay_tensor *t, int axis,
+                      struct assay_layout *out)
 {
     char label = t->axes[0] != '\0' ? t->axes[axis] : '\0';
+    bool batch = label == 'N' || (label == '\0' && axis == 0 && t->rank > 1);
+    bool colours = (label == 'C' || label == '\0') && t->dims[axis] >= 3 &&
+                   t->dims[axis] <= 4;
+    unsigned n = 0;
 
-    if (label == 'N')
-        return "L5";
-    if ((label == 'C' || label == '\0') && t->dims[axis] >= 3 &&
-        t->dims[axis] <= 4)
-        return "Y6";
-    return label == 'C' ? "W3" : "L1";
+    out->id = batch ? "L5" : colours ? "Y6" : label == 'C' ? "W3" : "L1";
+    if (batch && colours)
+        out->also[n++] = "Y6";
+    if (colours && label == 'C')
+        out->also[n++] = "W3";
+    if (label == '\0' && strcmp(out->id, "L1") != 0)
+        out->also[n] = "L1";
 }
 
 static bool backwards(struct assay_layout_ask *q, int a, int b,
@@ -134,7 +141,10 @@ static bool backwards(struct assay_layout_ask *q, int a, int b,
     if (!assay_layout_fits(q, &m, out))
         return false;
     out->kind = ASSAY_LAYOUT_REVERSED;
-    out->id = b < 0 ? id_of_axis(t, a) : "L1";
+    if (b < 0)
+        call_axis(t, a, out);
+    else
+        out->id = "L1";
     out->axis[0] = a;
     out->axis[1] = b;
     return true;
@@ -186,7 +196,7 @@ bool assay_layout_swapped(struct assay_layout_ask *q, struct assay_layout *out)
         if (q->lo[a] == q->hi[a] || !assay_layout_fits(q, &m, out))
             continue;
         out->kind = ASSAY_LAYOUT_SWAPPED;
-        out->id = id_of_axis(t, a);
+        call_axis(t, a, out);
         out->axis[0] = a;
         out->n[0] = q->lo[a];
         out->n[1] = q->hi[a];

@@ -16,6 +16,7 @@
 
 struct assay_layout_ask {
     const struct assay_tensor *t; /* in the order that is looked at */
+    bool source_order;            /* which is the source's */
     size_t width, n;              /* bytes of an element; elements */
     const uint8_t *ref, *got;
     uint64_t ref_count[ASSAY_LAYOUT_BUCKETS];
@@ -41,6 +42,8 @@ struct assay_layout_map {
     /* Of elements, by value: ref's is changed so before it is compared. */
     uint64_t (*value)(uint64_t v, size_t width);
     const uint8_t *from; /* what is compared instead of ref; NULL: ref */
+    /* Each element is a fact of its own, the same pair of values too. */
+    bool repeats_count;
 };
 
 assay_layout_at_fn assay_layout_affine, assay_layout_same_place;
@@ -51,20 +54,16 @@ bool assay_layout_fits(struct assay_layout_ask *q,
                        const struct assay_layout_map *m,
                        struct assay_layout *out);
 
-/* The kinds. Each fills *out and is true for the first that fits. */
-bool assay_layout_sign(struct assay_layout_ask *q, struct assay_layout *out);
-bool assay_layout_byte_order(struct assay_layout_ask *q,
-                             struct assay_layout *out);
-bool assay_layout_permuted(struct assay_layout_ask *q,
-                           struct assay_layout *out);
-bool assay_layout_reversed(struct assay_layout_ask *q,
-                           struct assay_layout *out);
-bool assay_layout_swapped(struct assay_layout_ask *q, struct assay_layout *out);
+/* The kinds. Each fills *out, which has no kind yet, and is true for the first
+ * that fits; also[] are other entries of that very arrangement. */
+typedef bool assay_layout_ask_fn(struct assay_layout_ask *q,
+                                 struct assay_layout *out);
+assay_layout_ask_fn assay_layout_sign, assay_layout_byte_order,
+    assay_layout_permuted, assay_layout_reversed, assay_layout_swapped,
+    assay_layout_shifted, assay_layout_packed;
 /* Not those that are called `not`; NULL: all. */
 bool assay_layout_strided(struct assay_layout_ask *q, const char * not,
                           struct assay_layout *out);
-bool assay_layout_shifted(struct assay_layout_ask *q, struct assay_layout *out);
-bool assay_layout_packed(struct assay_layout_ask *q, struct assay_layout *out);
 bool assay_layout_other_output(struct assay_layout_ask *q,
                                const struct assay_slice *whole,
                                const void *const *values,

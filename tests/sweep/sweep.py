@@ -46,6 +46,10 @@ SOLVED = 77  # the number of entries whose number is solved for
 DENSITIES = (0.02, 0.1, 0.5)
 
 
+def id_of(edit):
+    return re.match(r"\w+", edit).group(0)
+
+
 class Tool:
     def __init__(self, args):
         self.assay = os.path.join(args.build, "x86_64", "assay")
@@ -76,8 +80,8 @@ class Model:
 
     def __init__(self, tool, spec, folder):
         self.tool, self.spec, self.name = tool, spec, spec.name
-        self.folder = os.path.join(folder, spec.name.replace("/", "_"))
-        os.makedirs(self.folder)
+        # Parts of one model with other ids have a folder each.
+        self.folder = tempfile.mkdtemp(dir=folder)
         self.inputs = self.folder + "/inputs"
         self.reference = self.folder + "/reference"
         self.read = ["-m", spec.model]
@@ -85,6 +89,8 @@ class Model:
             self.read += ["--scales", spec.scales]
         if spec.numerics:
             self.read += ["--numerics", spec.numerics]
+        for name in spec.layers if spec.arith else ():
+            self.read += ["--arith", "%s=%s" % (name, spec.arith)]
         self.take_samples()
         self.clean = self.folder + "/clean/outputs"
         found = json.loads(tool.run(
@@ -111,6 +117,8 @@ class Model:
         for folder, to in ((self.spec.inputs, self.inputs),
                            (self.spec.golden, self.reference)):
             os.makedirs(to, exist_ok=True)
+            if not folder:
+                continue
             for f in sorted(os.listdir(folder))[:self.spec.samples]:
                 shutil.copy(os.path.join(folder, f), to)
 
@@ -125,7 +133,8 @@ class Model:
     def edits(self, layer):
         text = self.tool.run("mutate", *self.read, "--layer", layer, "--list")
         return [m.group(1).replace(":N", ":%d" % SOLVED) for m in
-                re.finditer(r"^([A-Z]+\d+\S*) ", text, re.M)]
+                re.finditer(r"^([A-Z]+\d+\S*) ", text, re.M)
+                if id_of(m.group(1)) in self.spec.only or not self.spec.only]
 
 
 class Layer:
@@ -226,7 +235,7 @@ def seed(layer, edit):
     is_layout = culprit and culprit["verdict"] == "layout"
     r.named = edit in proved or bool(is_layout and r.id in proved)
     for text in proved:
-        id_ = re.match(r"\w+", text).group(0)
+        id_ = id_of(text)
         # An arrangement is the same data, whatever it is called.
         if text == edit or (is_layout and r.named) or \
                 is_same(layer, text, got):
@@ -279,7 +288,7 @@ def corrupted(layer, density):
 
 def open_layers(tool, args, work):
     layers, skipped = [], []
-    for spec in models.specs(ROOT, args.quick):
+    for spec in models.specs(ROOT, args.quick, work):
         if args.models and spec.name not in args.models:
             continue
         if not os.path.exists(spec.model):

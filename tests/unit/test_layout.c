@@ -459,6 +459,78 @@ static void other_outputs(void **state)
     assert_false(assay_layout_find(&l, &tensors[1], a, b, NULL, NULL));
 }
 
+/* Tensors of two values: all bytes of another output of the model count, those
+ * of a tensor within it may be chance. */
+static void outputs_of_two_values(void **state)
+{
+    uint8_t a[200], b[200];
+    struct assay_tensor tensors[2];
+    uint32_t none_read[1] = {0};
+    struct assay_layer layers[2] = {{.inputs = none_read, .output = 0},
+                                    {.inputs = none_read, .output = 1}};
+    struct assay_slice s = {
+        .n_tensors = 2, .tensors = tensors, .n_layers = 2, .layers = layers};
+    const void *values[] = {a, b};
+    struct assay_layout l;
+
+    (void)state;
+    for (unsigned i = 0; i < 200; i++) {
+        a[i] = rnd() % 2 ? 127 : 128;
+        b[i] = i % 6 == 0 ? a[i] ^ 0xff : a[i];
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        tensors[i] = shape(ASSAY_S8, "", 2, 1, 200);
+        tensors[i].name = i == 0 ? "a" : "b";
+        tensors[i].is_output = true;
+    }
+    assert_true(assay_layout_find(&l, &tensors[0], a, b, &s, values));
+    assert_int_equal(l.kind, ASSAY_LAYOUT_OTHER_OUTPUT);
+    assert_string_equal(l.id, "L5");
+    tensors[1].is_output = false;
+    assert_false(assay_layout_find(&l, &tensors[0], a, b, &s, values));
+    tensors[1].is_output = true;
+    memcpy(b, a, 200); /* of 16 elements that differ nothing is said */
+    for (unsigned i = 0; i < 16; i++)
+        b[i * 3] ^= 0xff;
+    assert_false(assay_layout_find(&l, &tensors[0], a, b, &s, values));
+}
+
+/* Of axes without labels the first one may be images; or colours. */
+static void places_without_labels(void **state)
+{
+    struct assay_tensor batch = shape(ASSAY_S8, "", 3, 2, 9, 7);
+    struct assay_tensor planes = shape(ASSAY_U8, "", 3, 3, 9, 7);
+    struct assay_tensor labelled = shape(ASSAY_S8, "HWC", 3, 9, 7, 4);
+    struct assay_layout l;
+
+    (void)state;
+    fill_ref(&batch);
+    for (size_t i = 0; i < 126; i++)
+        move(&batch, i, (i + 63) % 126);
+    l = found(&batch);
+    assert_int_equal(l.kind, ASSAY_LAYOUT_REVERSED);
+    assert_string_equal(l.id, "L5");
+    assert_string_equal(l.also[0], "L1");
+    assert_null(l.also[1]);
+
+    fill_ref(&planes);
+    for (size_t i = 0; i < 189; i++)
+        move(&planes, i, (2 - i / 63) * 63 + i % 63);
+    l = found(&planes);
+    assert_string_equal(l.id, "L5");
+    assert_string_equal(l.also[0], "Y6");
+    assert_string_equal(l.also[1], "L1");
+    assert_null(l.also[2]);
+
+    fill_ref(&labelled);
+    for (size_t i = 0; i < 252; i++)
+        move(&labelled, i, i / 4 * 4 + 3 - i % 4);
+    l = found(&labelled);
+    assert_string_equal(l.id, "Y6");
+    assert_string_equal(l.also[0], "W3");
+    assert_null(l.also[1]);
+}
+
 static void no_room_for_text(void **state)
 {
     struct assay_layout l = {.kind = ASSAY_LAYOUT_SIGN, .id = "U1"};
@@ -490,6 +562,8 @@ int main(void)
         cmocka_unit_test(signs),
         cmocka_unit_test(byte_order),
         cmocka_unit_test(other_outputs),
+        cmocka_unit_test(outputs_of_two_values),
+        cmocka_unit_test(places_without_labels),
         cmocka_unit_test(no_room_for_text),
     };
 
