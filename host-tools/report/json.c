@@ -317,6 +317,7 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     set(r, o, "name", text(row->name));
     set(r, o, "op", text(row->op));
     set(r, o, "tensor", text(t->name));
+    set(r, o, "inputs", texts(r, row->inputs, row->n_inputs));
     set(r, o, "shape", dims_of(r, t->dims, t->rank));
     set(r, o, "shape_source", dims_of(r, source, t->rank));
     set(r, o, "dtype", text(assay_dtype_name(t->dtype)));
@@ -341,6 +342,10 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     set(r, time, "compute", integer(row->time_us));
     set(r, o, "time_us", time);
     set(r, o, "kernel", text(row->kernel));
+    set(r, o, "fingerprint", texts(r, row->fingerprints, row->n_fingerprints));
+    set(r, o, "fingerprint_sample",
+        row->n_fingerprints > 0 ? integer(row->fingerprint_sample)
+                                : json_null());
     if (row->probe.p != NULL)
         put_probe(r, o, &row->probe);
     if (row->has_vendor)

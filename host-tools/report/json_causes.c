@@ -70,9 +70,65 @@ static json_t *hypotheses(struct assay_report *r,
     return a;
 }
 
+static json_t *bad_samples(struct assay_report *r,
+                           const struct assay_report_foot *f)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < f->n_bad; i++) {
+        const struct assay_report_bad *b = &f->bad[i];
+        json_t *o = json_object();
+
+        set(r, o, "sample", integer(b->sample));
+        set(r, o, "input", text(b->input));
+        set(r, o, "mismatch", integer(b->mismatch));
+        set(r, o, "culprits", integer(b->culprits));
+        set(r, o, "index", integer(b->layer));
+        set(r, o, "name", text(b->name));
+        set(r, o, "column", text(assay_column_name(b->column)));
+        append(r, a, o);
+    }
+    return a;
+}
+
+static json_t *reruns(struct assay_report *r, const struct assay_report_foot *f)
+{
+    json_t *all = json_object();
+
+    for (unsigned c = ASSAY_COL_CPU_SCALAR; c < ASSAY_COL_COUNT; c++) {
+        json_t *o = json_object();
+
+        set(r, o, "layers", integer(f->reruns[c].layers));
+        set(r, o, "tensors", integer(f->reruns[c].tensors));
+        set(r, o, "bytes", integer(f->reruns[c].bytes));
+        set(r, all, assay_column_name((enum assay_column)c), o);
+    }
+    return all;
+}
+
+static json_t *pattern(struct assay_report *r,
+                       const struct assay_report_pattern *p)
+{
+    json_t *o;
+
+    if (p->modulus == 0)
+        return json_null();
+    o = json_object();
+    set(r, o, "column", text(assay_column_name(p->column)));
+    set(r, o, "modulus", integer(p->modulus));
+    set(r, o, "multiple", json_boolean(p->multiple));
+    set(r, o, "layers", integer(p->layers));
+    set(r, o, "others", integer(p->others));
+    set(r, o, "cause", p->cause[0] != '\0' ? text(p->cause) : json_null());
+    return o;
+}
+
 void assay_json_causes(struct assay_report *r,
                        const struct assay_report_foot *f)
 {
     set(r, r->root, "hypotheses", hypotheses(r, f));
     put_culprits(r, f);
+    set(r, r->root, "bad_samples", bad_samples(r, f));
+    set(r, r->root, "pattern", pattern(r, &f->pattern));
+    set(r, r->root, "reruns", reruns(r, f));
 }
