@@ -6,13 +6,27 @@
 
 #define COLUMNS ((size_t)118) /* two are for the "# " of a header */
 
+static bool grow(struct assay_lines *l)
+{
+    size_t cap = l->cap > 0 ? 2 * l->cap : 64;
+    const char **v = assay_arena_array(l->arena, cap, sizeof(*v));
+
+    if (v == NULL)
+        return false;
+    if (l->n > 0)
+        memcpy(v, l->v, l->n * sizeof(*v));
+    l->v = v;
+    l->cap = cap;
+    return true;
+}
+
 static void add_whole(struct assay_lines *l, const char *prefix,
                       const char *text, size_t n)
 {
     char line[ASSAY_LINE_TEXT + 64];
     const char *kept;
 
-    if (l->n == ASSAY_MAX_LINES)
+    if (l->n == l->cap && !grow(l))
         return;
     snprintf(line, sizeof(line), "%.60s%.*s", prefix, (int)n, text);
     kept = assay_arena_str(l->arena, line, strlen(line));

@@ -10,18 +10,17 @@
 #include "host-tools/report/report.h"
 #include "host-tools/run.h"
 
-#define ASSAY_MAX_LINES 96
 #define ASSAY_LINE_TEXT 1024 /* bytes of a sentence, '\0' included */
 #define ASSAY_LINE_ROOM 116  /* bytes that surely fit into 120 columns */
 
 struct assay_lines {
     struct assay_arena *arena;
-    bool wide; /* lines are not broken */
-    const char *v[ASSAY_MAX_LINES];
-    size_t n;
+    bool wide;      /* lines are not broken */
+    const char **v; /* in the arena, as what they point to */
+    size_t n, cap;
 };
 
-/* "prefix" + text, broken at spaces before column 120; what does not fit is
+/* "prefix" + text, broken at spaces before column 120. Without memory it is
  * left out. */
 void assay_line_add(struct assay_lines *l, const char *prefix,
                     const char *text);

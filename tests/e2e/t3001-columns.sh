@@ -113,6 +113,29 @@ n = [int(m.group(1)) for m in re.finditer(
 sys.exit(not (len(n) > 10 and n == sorted(n, reverse=True) and n[-1] > 0))' \
     "$work/out"
 
+# Many culprits: pinpoint has a block for each, and its last line.
+others=()
+for layer in conv1 conv2 dw3 pw4 conv5 pw6 fc; do
+    others+=(--arith "$layer=q31_floor")
+done
+compiled all_wrong "${others[@]}"
+compiled bpu_wrong "${others[@]/floor/trunc0}"
+column sim all_wrong
+column bpu bpu_wrong
+run "$assay" pinpoint "$work/case" -q --json "$work/r.json"
+expect_rc 1 "many culprits in two columns"
+expect "more than a hundred lines" test "$(wc -l <"$work/out")" -gt 100
+expect_out '^cpu, sim and bpu were examined ' "the last line is there"
+cp "$work/out" "$work/said"
+run python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+blocks = sum(l.startswith(("  cause ", "  layout ")) for l in open(sys.argv[2]))
+assert blocks == len(r["culprits"]) >= 14, (blocks, len(r["culprits"]))' \
+    "$work/r.json" "$work/said"
+expect_rc 0 "each culprit has its block"
+column bpu none
+
 # Two culprits, the second behind layers that were not observed.
 column sim worse drop relu2.y_QuantizeLinear_Output \
     dw3.y_QuantizeLinear_Output relu3.y_QuantizeLinear_Output
