@@ -17,6 +17,8 @@
 
 #define MAX_FILES 100000
 
+enum { DISPUTED = 1, BEHIND = 2 }; /* by two sources; a Transpose alone */
+
 struct loader {
     struct assay_sample *s;
     struct assay_case *c;
@@ -25,7 +27,7 @@ struct loader {
     const struct assay_feature_map *map;
     struct assay_sample reference; /* read when a name is unknown */
     const struct assay_model_note *note;
-    bool *disputed; /* by tensor: two sources say different things */
+    uint8_t *marks; /* by tensor: DISPUTED, BEHIND */
     struct assay_err *err;
 };
 
@@ -177,19 +179,23 @@ static int check_type(struct loader *l, const struct assay_tensor *t,
     return 0;
 }
 
-/* Takes ownership of data: the tensor in stored order. */
-static void put(struct loader *l, uint32_t index, void *data, size_t bytes,
-                const struct source *x)
+/* Takes ownership of data: the tensor in stored order; its own name counts. */
+static void put(struct loader *l, uint32_t index, bool behind, void *data,
+                size_t bytes, const struct source *x)
 {
     void **slot = &l->s->values[index];
+    uint8_t *mark = &l->marks[index];
 
-    if (*slot == NULL) {
+    if (*slot == NULL || ((*mark & BEHIND) && !behind)) {
+        l->s->n_found += *slot == NULL;
+        assay_free(*slot);
         *slot = data;
-        l->s->n_found++;
+        *mark = behind ? BEHIND : 0;
         return;
     }
-    if (memcmp(*slot, data, bytes) != 0 && !l->disputed[index]) {
-        l->disputed[index] = true;
+    if (behind == ((*mark & BEHIND) != 0) && memcmp(*slot, data, bytes) != 0 &&
+        !(*mark & DISPUTED)) {
+        *mark |= DISPUTED;
         tell(l, x->file, l->slice->tensors[index].name,
              "given twice with different values: not trusted, left out");
     }
@@ -256,7 +262,7 @@ static int wrong_shape(struct loader *l, const struct assay_tensor *t,
                       nchw ? " in NCHW" : "");
 }
 
-static int take_one(struct loader *l, uint32_t index, bool nchw,
+static int take_one(struct loader *l, uint32_t index, bool nchw, bool behind,
                     const struct source *x)
 {
     static const uint8_t to_nhwc[ASSAY_MAX_RANK] = {0, 2, 3, 1};
@@ -291,7 +297,7 @@ static int take_one(struct loader *l, uint32_t index, bool nchw,
     if (!rc) {
         assay_sample_permute(t, nchw ? to_nhwc : t->perm, unit, from, dst,
                              count);
-        put(l, index, dst, bytes, x);
+        put(l, index, behind, dst, bytes, x);
         dst = NULL;
     }
     assay_free(dst);
@@ -305,7 +311,8 @@ static int take(struct loader *l, const struct assay_observed_match *m,
     int rc = 0;
 
     for (size_t i = 0; !rc && i < m->n; i++)
-        rc = take_one(l, place(l, m->v[i].tensor, x), m->v[i].nchw, x);
+        rc = take_one(l, place(l, m->v[i].tensor, x), m->v[i].nchw,
+                      m->v[i].behind, x);
     return rc;
 }
 
@@ -323,13 +330,10 @@ static bool find(struct loader *l, const char *file, const char *name,
     if (m->n)
         return true;
     f = assay_feature_map_find(l->map, name);
-    if (f && f->why)
-        tell(l, file, name, f->why);
-    else
-        tell(
-            l, file, name,
-            "neither a tensor of the model nor the output of one of its layers: "
-            "ignored");
+    tell(l, file, name,
+         f && f->why ? f->why
+                     : "neither a tensor of the model nor the output of one of "
+                       "its layers: ignored");
     return false;
 }
 
@@ -571,22 +575,21 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
     rc = assay_sample_new(&s, slice, err);
     if (rc)
         return rc;
-    l.disputed =
-        assay_calloc(slice->n_tensors ? slice->n_tensors : 1, sizeof(bool));
-    if (!l.disputed)
+    l.marks = assay_calloc((size_t)slice->n_tensors + 1, 1);
+    if (!l.marks)
         rc = no_memory(&l, path);
     else if (assay_file_is_folder(path))
         rc = load_folder(&l, path);
     else
         rc = load_npz(&l, path);
     for (uint32_t t = 0; !rc && t < slice->n_tensors; t++) {
-        if (!l.disputed[t])
+        if (!(l.marks[t] & DISPUTED))
             continue;
         assay_free(s.values[t]);
         s.values[t] = NULL;
         s.n_found--;
     }
-    assay_free(l.disputed);
+    assay_free(l.marks);
     if (rc)
         assay_sample_close(&s);
     else
