@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Free numbers of an edit, from what the differing elements allow: the number
+ * Free numbers of an edit, from what the elements allow: the number
  * that padding holds moves an element's accumulator by K a step, and the
  * program is monotone, so each element leaves an interval of numbers.
  */
@@ -8,12 +8,22 @@
 #include "host-tools/cause/search_private.h"
 #include "kernels/requant.h"
 
+#define MOST_ASKED 4096 /* elements that narrow the numbers, of a variant */
+
+/* The numbers lo..hi that are left; taps are those of a variant. */
+struct guess {
+    const struct assay_search_ctx *x;
+    uint32_t variant;
+    int64_t zero; /* what the padding holds without the edit */
+    int64_t lo, hi;
+};
+
 /* What the layer gives for an element whose accumulator is moved. */
-static int64_t output_at(const struct assay_search_ctx *x, size_t e,
-                         int64_t moved)
+static int64_t output_at(const struct assay_search_ctx *x, size_t sample,
+                         size_t e, int64_t moved)
 {
     const struct assay_layer *l = x->layer;
-    const struct assay_sums *sums = &x->sums[x->worst];
+    const struct assay_sums *sums = &x->sums[sample];
     const int32_t *bias =
         assay_layer_has_bias(l) ? x->s->one->tensors[l->inputs[2]].data : NULL;
     size_t channel = e % x->channels;
@@ -32,9 +42,9 @@ static int64_t output_at(const struct assay_search_ctx *x, size_t e,
     return v.i;
 }
 
-static int64_t got_at(const struct assay_search_ctx *x, size_t e)
+static int64_t got_at(const struct assay_search_ctx *x, size_t sample, size_t e)
 {
-    const uint8_t *got = x->s->samples[x->worst].got;
+    const uint8_t *got = x->s->samples[sample].got;
     union assay_value v;
 
     assay_load_values(x->output->dtype, got + e * x->width, &v, 1);
@@ -45,14 +55,14 @@ static int64_t got_at(const struct assay_search_ctx *x, size_t e)
 
 /* The least number in lo..hi + 1 from which the output is no longer below
  * (or_equal: no longer at or below) what was got; for falling ones, above. */
-static int64_t edge(const struct assay_search_ctx *x, size_t e, int64_t k,
-                    int64_t zero, int64_t lo, int64_t hi, bool or_equal)
+static int64_t edge(const struct guess *g, size_t sample, size_t e, int64_t k,
+                    bool or_equal)
 {
-    int64_t got = got_at(x, e);
+    int64_t got = got_at(g->x, sample, e), lo = g->lo, hi = g->hi;
 
     while (lo <= hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        int64_t out = output_at(x, e, (mid - zero) * k);
+        int64_t out = output_at(g->x, sample, e, (mid - g->zero) * k);
         bool below = k > 0 ? out < got : out > got;
 
         if (below || (or_equal && out == got))
@@ -63,48 +73,133 @@ static int64_t edge(const struct assay_search_ctx *x, size_t e, int64_t k,
     return lo;
 }
 
-static bool narrow(const struct assay_search_ctx *x, uint32_t variant,
-                   int64_t zero, int64_t *lo, int64_t *hi)
+/* Both ends give what was got, and so does all between them. */
+static bool allows_all(const struct guess *g, size_t sample, size_t e,
+                       int64_t k)
 {
-    bool any = false;
+    int64_t got = got_at(g->x, sample, e);
 
-    for (size_t i = 0; i < x->n_first_differing && *lo <= *hi; i++) {
-        size_t e = x->first[i];
-        int64_t k = assay_pad_taps(x->s->one, 0, variant, e), from;
+    return output_at(g->x, sample, e, (g->lo - g->zero) * k) == got &&
+           output_at(g->x, sample, e, (g->hi - g->zero) * k) == got;
+}
 
-        if (k == 0)
-            return false; /* it differs without a tap in the padding */
-        from = edge(x, e, k, zero, *lo, *hi, false);
-        *hi = edge(x, e, k, zero, *lo, *hi, true) - 1;
-        *lo = from;
-        any = true;
+/* False: no number is left. */
+static bool ask(struct guess *g, size_t sample, size_t e)
+{
+    int64_t k = assay_pad_taps(g->x->s->one, 0, g->variant, e), from;
+
+    if (k == 0) /* it may not differ without a tap in the padding */
+        return !assay_judge_differs(g->x, sample, e);
+    if (allows_all(g, sample, e, k))
+        return true;
+    from = edge(g, sample, e, k, false);
+    g->hi = edge(g, sample, e, k, true) - 1;
+    g->lo = from;
+    return g->lo <= g->hi;
+}
+
+/* All that has a tap there, in all samples: what is equal allows no number
+ * either under which it would differ. */
+static bool ask_others(struct guess *g)
+{
+    const struct assay_search_ctx *x = g->x;
+    size_t left = MOST_ASKED;
+
+    for (size_t at = 0; at < x->n && left > 0; at += x->channels) {
+        if (!assay_pad_touches(x->s->one, 0, g->variant, at))
+            continue;
+        for (size_t s = 0; s < x->s->n_samples; s++)
+            for (size_t c = 0; c < x->channels && left > 0; c++, left--)
+                if (!ask(g, s, at + c))
+                    return false;
     }
-    return any && *lo <= *hi;
+    return true;
+}
+
+/* Where no number is right for all, it may be for a part of the layer. */
+static bool narrow(struct guess *g)
+{
+    const struct assay_search_ctx *x = g->x;
+    struct guess all;
+
+    for (size_t i = 0; i < x->n_first_differing; i++)
+        if (!ask(g, x->worst, x->first[i]))
+            return false;
+    all = *g;
+    if (ask_others(&all))
+        *g = all;
+    return x->n_first_differing > 0;
 }
 
 /* Where the program does not rise with the accumulator (it wraps): the first
  * number in lo..hi that gives all, one by one. */
-static bool scan(const struct assay_search_ctx *x, uint32_t variant,
-                 int64_t zero, int64_t *lo, int64_t hi)
+static bool scan(struct guess *g)
 {
+    const struct assay_search_ctx *x = g->x;
     int64_t taps[ASSAY_FIRST_ELEMENTS];
 
     for (size_t i = 0; i < x->n_first_differing; i++) {
-        taps[i] = assay_pad_taps(x->s->one, 0, variant, x->first[i]);
+        taps[i] = assay_pad_taps(x->s->one, 0, g->variant, x->first[i]);
         if (taps[i] == 0)
             return false;
     }
-    for (; *lo <= hi; ++*lo) {
+    for (; g->lo <= g->hi; g->lo++) {
         size_t i = 0;
 
-        while (i < x->n_first_differing &&
-               output_at(x, x->first[i], (*lo - zero) * taps[i]) ==
-                   got_at(x, x->first[i]))
+        while (
+            i < x->n_first_differing &&
+            output_at(x, x->worst, x->first[i], (g->lo - g->zero) * taps[i]) ==
+                got_at(x, x->worst, x->first[i]))
             i++;
         if (i == x->n_first_differing)
             return true;
     }
     return false;
+}
+
+/* The plainest of the numbers that are left, within the input's type or, of 8
+ * bits, next to it; how many. */
+static uint32_t plainest(const struct guess *g, int64_t lo, int64_t hi,
+                         int64_t *values)
+{
+    static const int64_t plain[] = {0, 128, -128, 255, 127, 1};
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        if (plain[i] >= g->lo && plain[i] <= g->hi && n < ASSAY_SOLUTIONS - 1)
+            values[n++] = plain[i];
+    if (n == 0)
+        values[n++] = g->lo > hi   ? g->lo
+                      : g->hi < lo ? g->hi
+                      : g->lo > lo ? g->lo
+                                   : lo;
+    return n;
+}
+
+static uint32_t solve_sum(const struct assay_search_ctx *x, uint32_t variant,
+                          int64_t *values)
+{
+    const struct assay_tensor *in = &x->s->one->tensors[x->layer->inputs[0]];
+    struct guess g = {.x = x,
+                      .variant = variant,
+                      .zero = in->quant.n > 0 ? in->quant.zero_point[0] : 0};
+    int64_t lo, hi;
+
+    assay_dtype_range(in->dtype, &lo, &hi);
+    for (unsigned wide = 0; wide < 2; wide++) {
+        g.lo = wide ? INT16_MIN : lo;
+        g.hi = wide ? INT16_MAX : hi;
+        if (narrow(&g))
+            return plainest(&g, lo, hi, values);
+        if (assay_dtype_bytes(in->dtype) > 1)
+            break; /* there is no wider type to pad with */
+    }
+    g.lo = lo;
+    g.hi = hi;
+    if (!scan(&g))
+        return 0;
+    values[0] = g.lo;
+    return 1;
 }
 
 /* ---- layers that are no sums ------------------------------------------------- */
@@ -126,8 +221,8 @@ static int compare(const struct assay_search_ctx *x, const struct assay_edit *e,
 
         assay_load_values(x->output->dtype, x->result + x->first[i] * x->width,
                           &v, 1);
-        *low += v.i < got_at(x, x->first[i]);
-        *high += v.i > got_at(x, x->first[i]);
+        *low += v.i < got_at(x, x->worst, x->first[i]);
+        *high += v.i > got_at(x, x->worst, x->first[i]);
     }
     return rc;
 }
@@ -159,29 +254,16 @@ static int solve_pool(const struct assay_search_ctx *x,
 int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
                 int64_t *values, uint32_t *n, struct assay_err *err)
 {
-    static const int64_t plain[] = {0, 128, -128, 255, 127, 1};
     const struct assay_tensor *in = &x->s->one->tensors[x->layer->inputs[0]];
-    int64_t zero = in->quant.n > 0 ? in->quant.zero_point[0] : 0, lo, hi;
+    int64_t lo, hi;
 
     *n = 0;
     if (x->layer->op == ASSAY_OP_POOL && assay_dtype_is_int(x->output->dtype)) {
         assay_dtype_range(in->dtype, &lo, &hi);
         return solve_pool(x, e, lo, hi, values, n, err);
     }
-    if (!x->sums || x->layer->op != ASSAY_OP_CONV2D ||
-        !assay_dtype_is_int(x->output->dtype))
-        return 0;
-    assay_dtype_range(in->dtype, &lo, &hi);
-    if (!narrow(x, e->variant, zero, &lo, &hi)) {
-        assay_dtype_range(in->dtype, &lo, &hi);
-        *n = scan(x, e->variant, zero, &lo, hi);
-        values[0] = lo;
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-        if (plain[i] >= lo && plain[i] <= hi && *n < ASSAY_SOLUTIONS - 1)
-            values[(*n)++] = plain[i];
-    if (*n == 0)
-        values[(*n)++] = lo;
+    if (x->sums && x->layer->op == ASSAY_OP_CONV2D &&
+        assay_dtype_is_int(x->output->dtype))
+        *n = solve_sum(x, e->variant, values);
     return 0;
 }
