@@ -40,8 +40,9 @@ static struct assay_scope proved_scope(const struct assay_search_ctx *x,
     return x->scopes[0];
 }
 
-static void keep(struct collector *c, const struct assay_candidate *y,
-                 const struct assay_tally *t)
+/* What is proved can be run, or is nothing that anybody computed. */
+static int keep(struct collector *c, const struct assay_candidate *y,
+                const struct assay_tally *t, struct assay_err *err)
 {
     struct assay_hypothesis h = {.n_edits = y->n_edits,
                                  .differing_matched = t->differing_matched,
@@ -49,6 +50,7 @@ static void keep(struct collector *c, const struct assay_candidate *y,
                                  .all_matched = t->all_matched,
                                  .all = c->x.all,
                                  .broken = t->broken};
+    int rc;
 
     memcpy(h.edits, y->edits, sizeof(h.edits));
     h.scope = proved_scope(&c->x, t, &h.proved);
@@ -57,9 +59,13 @@ static void keep(struct collector *c, const struct assay_candidate *y,
         h.broken = 0;
     }
     if (t->differing_matched == 0 || c->out->n == MAX_HYPOTHESES)
-        return;
+        return 0;
+    rc = h.proved ? assay_candidate_check(&c->x, y, err) : 0;
+    if (rc)
+        return rc;
     c->out->n_proved += h.proved;
     c->out->v[c->out->n++] = h;
+    return 0;
 }
 
 /* ASSAY_EDIT_* > 0: the edit does not apply. */
@@ -81,9 +87,7 @@ static int judge(struct collector *c, const struct assay_edit *edits,
             assay_judge_count(&c->x, i, &t);
     }
     if (!rc && hope)
-        rc = assay_candidate_check(&c->x, &y, err);
-    if (!rc && hope)
-        keep(c, &y, &t);
+        rc = keep(c, &y, &t, err);
     assay_candidate_close(&y);
     /* A slice that the engine refuses is no fault that anybody could have. */
     return rc == ASSAY_ERANGE || rc == ASSAY_EUNSUPPORTED || rc == ASSAY_EFORMAT
