@@ -84,11 +84,16 @@ static uint64_t padded(uint32_t bytes)
     return HEAD + ((uint64_t)bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+static bool has_data(uint32_t kind)
+{
+    return kind == ASSAY_RECORD_TILE || kind == ASSAY_RECORD_PROBE;
+}
+
 void assay_ring_write(struct assay_ring_writer *w, struct assay_record *rec,
                       const void *data)
 {
     struct assay_ring *r = w->ring;
-    uint32_t bytes = rec->kind == ASSAY_RECORD_TILE ? rec->bytes : 0;
+    uint32_t bytes = has_data(rec->kind) ? rec->bytes : 0;
     uint64_t need = padded(bytes), head = atomic_load(&r->head);
     uint64_t at = head % ASSAY_RING_BYTES, gap = ASSAY_RING_BYTES - at;
     uint8_t *p;
@@ -137,10 +142,10 @@ int assay_ring_next(const struct assay_ring *r, uint64_t *position,
             pos += bytes;
             continue;
         }
-        if (kind < ASSAY_RECORD_BEGIN || kind > ASSAY_RECORD_DONE ||
+        if (kind < ASSAY_RECORD_BEGIN || kind > ASSAY_RECORD_PROBE ||
             HEAD > left || at + HEAD > ASSAY_RING_BYTES)
             return ASSAY_EINTERNAL;
-        if (kind != ASSAY_RECORD_TILE)
+        if (!has_data(kind))
             bytes = 0;
         else if (bytes == 0 || bytes > ASSAY_TILE_BYTES ||
                  padded(bytes) > left || at + padded(bytes) > ASSAY_RING_BYTES)

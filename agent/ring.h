@@ -41,12 +41,13 @@ enum assay_record_kind {
     ASSAY_RECORD_END = 4,
     ASSAY_RECORD_MISSING = 5,
     ASSAY_RECORD_DONE = 6,
+    ASSAY_RECORD_PROBE = 7, /* followed by a struct assay_probe */
 };
 
 /* One shape for all kinds: simple to check, and small beside a tile. */
 struct assay_record {
     uint32_t kind;
-    uint32_t bytes; /* TILE: of the data behind; SKIP: of the whole gap */
+    uint32_t bytes; /* TILE, PROBE: of the data behind; SKIP: of the gap */
     uint32_t layer, tensor;
     uint64_t total;   /* BEGIN, END: of the output; DONE: of the run */
     uint64_t offset;  /* TILE */

@@ -48,6 +48,7 @@ struct tile_ticket {
 };
 
 static void pump(struct assay_stream *s);
+static void kill_for(struct assay_stream *s, int reason);
 
 static const char *layer_name(const struct assay_stream *s, uint32_t layer)
 {
@@ -114,6 +115,28 @@ static void forward_missing(struct assay_stream *s,
     m.u.missing.tensor = rec->tensor;
     s->n_missing++;
     send_msg(s, &m);
+}
+
+/* false: no credit now. */
+static bool forward_probe(struct assay_stream *s,
+                          const struct assay_record *rec, const uint8_t *data)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_LAYER_PROBE};
+
+    if (s->credit < ASSAY_PROBE_CREDIT)
+        return false;
+    m.u.layer_probe.run = s->run;
+    m.u.layer_probe.layer = rec->layer;
+    if (rec->bytes == sizeof(m.u.layer_probe.probe))
+        memcpy(&m.u.layer_probe.probe, data, rec->bytes);
+    if (rec->bytes != sizeof(m.u.layer_probe.probe) ||
+        assay_probe_bad_field(&m.u.layer_probe.probe) != NULL) {
+        kill_for(s, ASSAY_EINTERNAL);
+        return true;
+    }
+    s->credit -= ASSAY_PROBE_CREDIT;
+    send_msg(s, &m);
+    return true;
 }
 
 /* false: no credit or no memory now. */
@@ -316,13 +339,17 @@ static bool take_one(struct assay_stream *s)
         s->position = position;
         return true;
     }
-    if (rec.kind == ASSAY_RECORD_BEGIN)
+    if (rec.kind == ASSAY_RECORD_PROBE) {
+        s->blocked = !forward_probe(s, &rec, data);
+        if (s->blocked)
+            return false;
+    } else if (rec.kind == ASSAY_RECORD_BEGIN) {
         forward_begin(s, &rec);
-    else if (rec.kind == ASSAY_RECORD_END)
+    } else if (rec.kind == ASSAY_RECORD_END) {
         forward_end(s, &rec);
-    else if (rec.kind == ASSAY_RECORD_MISSING)
+    } else if (rec.kind == ASSAY_RECORD_MISSING) {
         forward_missing(s, &rec);
-    else {
+    } else {
         s->done = rec;
         s->has_done = true;
     }
@@ -517,6 +544,8 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     struct assay_worker_run run = {
         .loaded = loaded,
         .mode = request->isolated ? ASSAY_RUN_ISOLATED : ASSAY_RUN_CUMULATIVE,
+        .probe_work = request->probe_work,
+        .probe_memory = (size_t)assay_budget_free(loaded->blobs),
     };
     int rc;
 
@@ -530,6 +559,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     s->stall_ms = clamp_ms(request->stall_timeout_ms, DEFAULT_STALL_MS);
     s->credit = request->credit;
     s->progress_us = assay_now_us();
+    run.layer_us = s->layer_ms * 1000;
     rc = copy_filter(s, request, err);
     run.layers = s->layers;
     if (rc == 0)

@@ -14,6 +14,10 @@
 #include <unistd.h>
 
 #include "lib/core/buf.h"
+#include "lib/core/slice_part.h"
+#include "lib/engine/probe.h"
+
+#define SLOWEST_MIPS 50
 
 /* ---- in the child --------------------------------------------------------- */
 
@@ -21,6 +25,7 @@ struct child {
     struct assay_ring_writer out;
     const struct assay_worker_run *run;
     uint64_t total_us, layer_us, bytes;
+    uint64_t probe_work; /* that is left */
     uint32_t n_done, n_missing;
 };
 
@@ -105,10 +110,65 @@ static int tensor(void *self, const struct assay_layer_info *info,
     return 0;
 }
 
+/* What one probe may cost, so that it ends before the layer's deadline on a
+ * core of 50 million instructions a second. A layer that took long itself
+ * would be run once more: it is left out. */
+static uint64_t probe_limit(const struct child *c)
+{
+    uint64_t most = c->run->layer_us > UINT64_MAX / SLOWEST_MIPS
+                        ? UINT64_MAX
+                        : c->run->layer_us * SLOWEST_MIPS;
+
+    if (c->layer_us > c->run->layer_us / 8)
+        return 0;
+    return c->probe_work < most ? c->probe_work : most;
+}
+
+/* p stays zeroed where nothing could be had. false: there is nothing to say. */
+static bool probe_layer(const struct child *c,
+                        const struct assay_layer_info *info,
+                        struct assay_probe *p)
+{
+    const struct assay_loaded *l = c->run->loaded;
+    const struct assay_probe_limits limits = {probe_limit(c),
+                                              c->run->probe_memory};
+    const void *inputs[ASSAY_MAX_LAYER_INPUTS] = {0};
+    struct assay_slice *one = NULL;
+    int rc;
+
+    if (assay_slice_single(&one, l->slice, info->layer, NULL) < 0)
+        return true;
+    for (uint32_t i = 0; i < one->layers[0].n_inputs; i++) {
+        uint32_t t = one->layers[0].inputs[i];
+
+        if (one->tensors[t].role != ASSAY_ROLE_CONSTANT)
+            inputs[t] = info->inputs[i];
+    }
+    rc = assay_probe_layer(p, one, inputs, l->plan_flags, &limits, NULL);
+    assay_slice_free(one);
+    return rc != ASSAY_PROBE_NOTHING;
+}
+
+/* The layer's results are out: whatever befalls a probe, they are safe. It is
+ * charged to a deadline of its own, as long as the layer's. */
 static int end(void *self, const struct assay_layer_info *info)
 {
-    (void)self;
-    (void)info;
+    struct child *c = self;
+    struct assay_record rec = {.kind = ASSAY_RECORD_PROBE,
+                               .layer = info->layer,
+                               .bytes = sizeof(struct assay_probe)};
+    struct assay_probe p = {0};
+    bool says;
+
+    if (c->run->probe_work == 0)
+        return 0;
+    atomic_store(&c->out.ring->status.spent_us, 0);
+    set_status(c, ASSAY_WORKER_COMPUTING);
+    says = probe_layer(c, info, &p);
+    set_status(c, ASSAY_WORKER_BETWEEN);
+    c->probe_work -= p.work < c->probe_work ? p.work : c->probe_work;
+    if (says)
+        assay_ring_write(&c->out, &rec, &p);
     return 0;
 }
 
@@ -163,7 +223,8 @@ static void *map_arena(size_t bytes)
 static void child_main(struct assay_ring *ring, int ready, int space,
                        const struct assay_worker_run *run)
 {
-    struct child c = {.out = {ring, ready, space}, .run = run};
+    struct child c = {
+        .out = {ring, ready, space}, .run = run, .probe_work = run->probe_work};
     struct assay_run_request request = {
         .mode = run->mode,
         .layers = run->layers,

@@ -25,6 +25,9 @@ struct assay_worker_run {
     const struct assay_loaded *loaded; /* with plan and given tensors */
     const bool *layers;                /* NULL: all */
     enum assay_run_mode mode;
+    uint64_t probe_work; /* about instructions for probes; 0: none */
+    size_t probe_memory; /* bytes that a probe may take */
+    uint64_t layer_us;   /* the deadline of a layer */
 };
 
 int assay_worker_start(struct assay_worker *w,

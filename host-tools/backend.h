@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "lib/core/err.h"
+#include "lib/core/probe.h"
 #include "lib/core/slice.h"
 
 /* What hello (or this process) says of itself; strings owned by backend. */
@@ -47,6 +48,10 @@ struct assay_results {
                  const char *kernel, uint64_t time_us);
     /* Layer could not run: `tensor` was not given. */
     int (*missing)(void *self, uint32_t layer, uint32_t tensor);
+    /* What the run's data exercised in a layer, after its output; a board that
+     * knows no probes, and local.c, tell none. p->values 0: the layer was left
+     * out. Steps are those of the layer's programs. May be NULL. */
+    void (*probe)(void *self, uint32_t layer, const struct assay_probe *p);
     /* A layer starts: for progress. May be NULL. */
     void (*begin)(void *self, uint32_t layer);
 };
@@ -59,6 +64,7 @@ struct assay_backend_run {
     const struct assay_run_tensor *given; /* inputs, reference tensors */
     size_t n_given;
     uint64_t layer_timeout_ms; /* 0: the default, 30 s of computing */
+    uint64_t probe_work; /* about instructions for probes; 0: none wanted */
 };
 
 struct assay_backend {

@@ -13,7 +13,9 @@ struct receiver {
     struct assay_client *c;
     const struct assay_results *results;
     struct assay_err *err;
-    uint64_t owed; /* credit that was not given back yet */
+    uint64_t owed;    /* credit that was not given back yet */
+    bool wants_probe; /* of the layer that ended last */
+    bool asked;
     bool in_layer;
     uint32_t layer;
     char kernel[128];
@@ -66,6 +68,7 @@ static int on_begin(struct receiver *r, const struct assay_msg_layer_begin *b)
     r->got = 0;
     r->digests.len = 0;
     r->in_layer = r->any_layer = true;
+    r->wants_probe = false;
     if (r->results->begin != NULL)
         r->results->begin(r->results->self, b->layer);
     return 0;
@@ -110,10 +113,46 @@ static int on_layer_end(struct receiver *r, const struct assay_msg_layer_end *e)
                           "digest of layer '%.200s' differs",
                           r->c->slice->layers[r->layer].name);
     r->in_layer = false;
+    r->wants_probe = r->asked;
     rc = r->results->layer(r->results->self, r->layer, r->data, r->bytes,
                            r->kernel, e->time_us);
     r->c->heard_ms = assay_client_now_ms(r->c); /* we were not listening */
     return rc < 0 ? assay_fail(r->err, rc, "run stopped") : 0;
+}
+
+static bool has_step(const struct assay_layer *l,
+                     const struct assay_probe_step *s)
+{
+    const struct assay_program *p = &l->out_program;
+
+    if (s->operand > 0 && s->operand > l->n_in_programs)
+        return false;
+    if (s->operand > 0)
+        p = &l->in_programs[s->operand - 1];
+    return s->step < p->n_steps;
+}
+
+static int on_probe(struct receiver *r, const struct assay_msg_layer_probe *m)
+{
+    const struct assay_layer *l;
+
+    if (!r->wants_probe || m->layer != r->layer)
+        return assay_fail(r->err, ASSAY_EPROTOCOL,
+                          "board '%.100s' sent a probe of layer %u, which was "
+                          "not asked for",
+                          r->c->target.text, m->layer);
+    l = &r->c->slice->layers[m->layer];
+    for (uint32_t i = 0; i < m->probe.n_steps; i++)
+        if (!has_step(l, &m->probe.steps[i]))
+            return assay_fail(r->err, ASSAY_EPROTOCOL,
+                              "board '%.100s': probe of layer '%.200s' names a "
+                              "step that it does not have",
+                              r->c->target.text, l->name);
+    r->wants_probe = false;
+    r->owed += ASSAY_PROBE_CREDIT;
+    if (r->results->probe != NULL)
+        r->results->probe(r->results->self, m->layer, &m->probe);
+    return 0;
 }
 
 static int on_missing(struct receiver *r, const struct assay_msg_missing *m)
@@ -135,6 +174,7 @@ static int on_message(struct receiver *r, const struct assay_msg *m)
     case ASSAY_MSG_LAYER_BEGIN: return on_begin(r, &m->u.layer_begin);
     case ASSAY_MSG_CHUNK: return on_chunk(r, m);
     case ASSAY_MSG_LAYER_END: return on_layer_end(r, &m->u.layer_end);
+    case ASSAY_MSG_LAYER_PROBE: return on_probe(r, &m->u.layer_probe);
     case ASSAY_MSG_LAYER_MISSING: return on_missing(r, &m->u.missing);
     case ASSAY_MSG_RUN_END:
         r->over = true;
@@ -205,6 +245,7 @@ static int send_start(struct assay_client *c,
         .layer_timeout_ms = run->layer_timeout_ms,
         .stall_timeout_ms = c->timeout_ms,
         .credit = WINDOW,
+        .probe_work = run->probe_work,
     };
     rc = assay_client_send(c, &m, NULL, err);
     assay_free(bits);
@@ -333,8 +374,10 @@ int assay_client_run(struct assay_backend *b,
 {
     struct assay_client *c = (struct assay_client *)b;
     struct assay_err local = {0};
-    struct receiver r = {
-        .c = c, .results = results, .err = err != NULL ? err : &local};
+    struct receiver r = {.c = c,
+                         .results = results,
+                         .err = err != NULL ? err : &local,
+                         .asked = run->probe_work > 0};
     int rc = 0;
 
     if (c->slice == NULL)

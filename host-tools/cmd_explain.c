@@ -2,17 +2,19 @@
 /* The hand calculation of one element, with every column beside it. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host-tools/cmd.h"
 #include "host-tools/diff/diff.h"
-#include "host-tools/explain.h"
+#include "host-tools/explain_column.h"
 #include "host-tools/messages.h"
 #include "host-tools/model/observed.h"
 #include "host-tools/prepare.h"
 #include "host-tools/report/report.h"
+#include "kernels/cpu.h"
 #include "lib/core/slice_part.h"
 #include "lib/engine/once.h"
 #include "lib/engine/run.h"
@@ -23,6 +25,7 @@ struct explain {
     struct assay_sample inputs, golden, sides[ASSAY_CASE_SIDES];
     struct assay_feature_map features;
     void **computed; /* what the engine gives where no golden is; owned */
+    void *cpu;       /* of the layer, by this machine's kernels; owned */
     uint32_t layer;
     size_t element;
     struct assay_slice *one;
@@ -33,6 +36,7 @@ static void close_all(struct explain *x)
     for (uint32_t t = 0; x->computed && t < x->p.slice->n_tensors; t++)
         assay_free(x->computed[t]);
     assay_free(x->computed);
+    assay_free(x->cpu);
     assay_slice_free(x->one);
     for (unsigned s = 0; s < ASSAY_CASE_SIDES; s++)
         assay_sample_close(&x->sides[s]);
@@ -43,6 +47,15 @@ static void close_all(struct explain *x)
 }
 
 /* ---- the element ----------------------------------------------------------- */
+
+/* What is printed beside the calculation. */
+struct sheet {
+    const struct explain *x;
+    const void *values[ASSAY_MAX_LAYER_INPUTS];
+    const void *own[ASSAY_CASE_SIDES][ASSAY_MAX_LAYER_INPUTS];
+    struct assay_explain_column columns[ASSAY_EXPLAIN_COLUMNS];
+    size_t n;
+};
 
 static int bad_index(const struct explain *x, const struct assay_tensor *t,
                      struct assay_err *err)
@@ -92,8 +105,8 @@ static const void *given(const struct explain *x, uint32_t t)
 
 /* A layer on values that are there; NULL in *out: one is missing. */
 static int run_layer(const struct explain *x, const struct assay_slice *one,
-                     const struct assay_layer *l, void **out,
-                     struct assay_err *err)
+                     const struct assay_layer *l, uint32_t cpu_flags,
+                     void **out, struct assay_err *err)
 {
     const void *values[ASSAY_MAX_LAYER_INPUTS] = {0};
     size_t n, bytes;
@@ -112,7 +125,8 @@ static int run_layer(const struct explain *x, const struct assay_slice *one,
     *out = assay_alloc(bytes + 1);
     if (!*out)
         return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
-    rc = assay_once(one, 0, values, one->layers[0].output, *out, bytes, err);
+    rc = assay_once(one, cpu_flags, values, one->layers[0].output, *out, bytes,
+                    err);
     if (rc) {
         assay_free(*out);
         *out = NULL;
@@ -137,7 +151,9 @@ static int compute(struct explain *x, struct assay_err *err)
             continue;
         rc = assay_slice_single(&one, s, i, err);
         if (!rc)
-            rc = run_layer(x, one, l, &x->computed[l->output], err);
+            rc = run_layer(x, one, l, 0, &x->computed[l->output], err);
+        if (!rc && i == x->layer)
+            rc = run_layer(x, one, l, assay_cpu_probe(), &x->cpu, err);
         assay_slice_free(one);
     }
     return rc;
@@ -175,79 +191,126 @@ static void print_head(const struct explain *x)
     const struct assay_tensor *y = &x->p.slice->tensors[l->output];
     char index[160];
 
-    printf("%s  %s, %s -> %s, arithmetic %s          tensor %s%s", l->name,
+    printf("%s  %s, %s -> %s%s, arithmetic %s          tensor %s%s", l->name,
            l->source_op, assay_dtype_name(in->dtype),
            assay_dtype_name(y->dtype),
+           l->half ? " (binary16 at the source)" : "",
            l->arith != NULL && l->arith[0] != '\0' ? l->arith : "-", y->name,
            assay_report_index(y, x->element, false, index, sizeof(index)));
 }
 
-static void print_column(const struct explain *x, const char *name,
-                         const void *data, const union assay_value *result)
+static union assay_value at(const struct explain *x, const void *data)
 {
-    const struct assay_tensor *y =
-        &x->p.slice->tensors[x->p.slice->layers[x->layer].output];
-    char value[40];
-    union assay_value v;
+    enum assay_dtype dtype =
+        x->p.slice->tensors[x->p.slice->layers[x->layer].output].dtype;
+    union assay_value v = {.i = 0};
 
-    if (data == NULL)
-        return;
-    assay_load_values(y->dtype,
-                      (const uint8_t *)data +
-                          x->element * assay_dtype_bytes(y->dtype),
-                      &v, 1);
-    printf("   %s %s%s", name,
-           assay_explain_value(y->dtype, &v, value, sizeof(value)),
-           memcmp(&v, result, assay_dtype_bytes(y->dtype)) == 0 ? ""
-                                                                : " (differs)");
+    assay_load_values(
+        dtype, (const uint8_t *)data + x->element * assay_dtype_bytes(dtype),
+        &v, 1);
+    return v;
 }
 
-/* The engine computes what is printed: anything else is a fault of ours. */
-static int print(const struct explain *x, struct assay_err *err)
+static void add_column(struct sheet *k, const char *name, const void *data,
+                       const void *const *inputs)
+{
+    if (data != NULL)
+        k->columns[k->n++] = (struct assay_explain_column){
+            .name = name, .v = at(k->x, data), .inputs = inputs};
+}
+
+/* What a side itself had in front of the layer; false: not all of it is
+ * known, unless the layer stands at the model's inputs. */
+static bool own_inputs(const struct explain *x, const struct assay_sample *side,
+                       const void **values)
 {
     const struct assay_slice *s = x->p.slice;
     const struct assay_layer *l = &s->layers[x->layer];
-    const void *values[ASSAY_MAX_LAYER_INPUTS] = {0};
-    const struct assay_explain e = {.one = x->one,
-                                    .inputs = values,
-                                    .element = x->element,
-                                    .taps = x->o->verbose > 0,
-                                    .out = stdout};
-    union assay_value result = {.i = 0}, engine = {.i = 0};
-    enum assay_dtype dtype = s->tensors[l->output].dtype;
+
+    for (uint32_t i = 0; i < l->n_inputs; i++) {
+        uint32_t t = l->inputs[i];
+
+        if (s->tensors[t].role == ASSAY_ROLE_CONSTANT)
+            continue;
+        values[x->one->layers[0].inputs[i]] =
+            side->values[t] != NULL                  ? side->values[t]
+            : s->tensors[t].role == ASSAY_ROLE_INPUT ? x->inputs.values[t]
+                                                     : NULL;
+        if (values[x->one->layers[0].inputs[i]] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static void add_sides(struct sheet *k)
+{
+    const struct explain *x = k->x;
+    uint32_t output = x->p.slice->layers[x->layer].output;
+
+    for (unsigned s = 0; s < ASSAY_CASE_SIDES; s++) {
+        const struct assay_sample *side = &x->sides[s];
+
+        if (side->values != NULL)
+            add_column(k,
+                       assay_column_name(
+                           (enum assay_column)((unsigned)ASSAY_COL_SIM + s)),
+                       side->values[output],
+                       own_inputs(x, side, k->own[s]) ? k->own[s] : NULL);
+    }
+}
+
+/* The engine computes what is printed: anything else is a fault of ours. */
+static int check(const struct explain *x, const struct assay_explain *e,
+                 const union assay_value *engine, struct assay_err *err)
+{
+    const struct assay_layer *l = &x->p.slice->layers[x->layer];
+    union assay_value v;
+    bool is_float = assay_explain_result_kind(e) != ASSAY_VALUE_INT;
+
+    if (e->n_points == 0)
+        return 0;
+    v = assay_explain_result(e);
+    if (is_float ? memcmp(&v.f, &engine->f, sizeof(v.f)) == 0 ||
+                       (isnan(v.f) && isnan(engine->f))
+                 : v.i == engine->i)
+        return 0;
+    return assay_fail_message(err, ASSAY_EINTERNAL, ASSAY_MSG_EXPLAIN_OTHER,
+                              "layer", l->name, NULL);
+}
+
+static int print(struct explain *x, struct assay_err *err)
+{
+    const struct assay_layer *l = &x->p.slice->layers[x->layer];
+    struct sheet k = {.x = x};
+    struct assay_explain e = {.one = x->one,
+                              .inputs = k.values,
+                              .element = x->element,
+                              .taps = x->o->verbose > 0};
+    union assay_value engine = at(x, x->computed[l->output]);
+    int rc;
 
     for (uint32_t i = 0; i < l->n_inputs; i++)
-        values[x->one->layers[0].inputs[i]] = given(x, l->inputs[i]);
-    assay_load_values(dtype,
-                      (const uint8_t *)x->computed[l->output] +
-                          x->element * assay_dtype_bytes(dtype),
-                      &engine, 1);
-    print_head(x);
-    if (!assay_explain_print(&e, &result)) {
-        result = engine;
-        assay_explain_line(stdout, "  by the engine, without a calculation",
-                           "");
-    } else if (memcmp(&result, &engine, assay_dtype_bytes(dtype)) != 0) {
-        printf("\n");
-        return assay_fail_message(err, ASSAY_EINTERNAL, ASSAY_MSG_EXPLAIN_OTHER,
-                                  "layer", l->name, NULL);
+        k.values[x->one->layers[0].inputs[i]] = given(x, l->inputs[i]);
+    add_column(&k, "reference",
+               x->golden.values ? x->golden.values[l->output] : NULL, k.values);
+    add_column(&k, "host", x->computed[l->output], k.values);
+    add_column(&k, "cpu", x->cpu, k.values);
+    add_sides(&k);
+    rc = assay_explain_make(&e, err);
+    if (rc == 0)
+        rc = check(x, &e, &engine, err);
+    if (rc == 0) {
+        print_head(x);
+        rc = assay_explain_print(stdout, &e, &engine, k.columns, k.n, err);
     }
-    print_column(x, "reference",
-                 x->golden.values ? x->golden.values[l->output] : NULL,
-                 &result);
-    print_column(x, "cpu", x->computed[l->output], &result);
-    for (unsigned k = 0; k < ASSAY_CASE_SIDES; k++)
-        print_column(
-            x,
-            assay_column_name((enum assay_column)((unsigned)ASSAY_COL_SIM + k)),
-            x->sides[k].values ? x->sides[k].values[l->output] : NULL, &result);
-    printf("\n");
-    return 0;
+    assay_explain_close(&e);
+    return rc;
 }
 
 static int explain(struct explain *x, struct assay_err *err)
 {
     const struct assay_slice *s = x->p.slice;
+    const struct assay_layer *l;
     int rc = assay_find_layer(&x->layer, s, x->o->layer, err);
 
     if (rc == 0)
@@ -256,7 +319,12 @@ static int explain(struct explain *x, struct assay_err *err)
         rc = read_sample(x, err);
     if (rc == 0)
         rc = compute(x, err);
-    if (rc == 0 && x->computed[s->layers[x->layer].output] == NULL)
+    l = &s->layers[x->layer];
+    if (rc == 0 && l->op == ASSAY_OP_SKIPPED)
+        rc = assay_fail_message(
+            err, ASSAY_EUSAGE, ASSAY_MSG_EXPLAIN_SKIPPED, "layer", l->name,
+            "reason", l->skip_reason != NULL ? l->skip_reason : "", NULL);
+    if (rc == 0 && x->computed[l->output] == NULL)
         rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_EXPLAIN_NO_INPUT,
                                 "layer", x->o->layer, NULL);
     if (rc == 0)

@@ -78,7 +78,7 @@ static void print_output(const struct assay_run *r, uint32_t tensor,
                          const struct assay_impact_output *o, const char *head)
 {
     const struct assay_diff *d = &o->d;
-    char max[32], n[48], top[48] = "-";
+    char max[32], n[48], top[48] = "-", cosine[32];
 
     if (assay_dtype_is_int(r->s->tensors[tensor].dtype))
         snprintf(max, sizeof(max), "%" PRId64, d->max_lsb);
@@ -88,8 +88,12 @@ static void print_output(const struct assay_run *r, uint32_t tensor,
     if (o->vectors > 0)
         snprintf(top, sizeof(top), "%" PRIu64 "/%" PRIu64, o->moved,
                  o->vectors);
-    printf("%s %-20.80s %14s %9s %9.6f %7s\n", head, name_of(r, tensor), n, max,
-           d->cosine, top);
+    if (isnan(d->cosine))
+        snprintf(cosine, sizeof(cosine), "-");
+    else
+        snprintf(cosine, sizeof(cosine), "%.6f", d->cosine);
+    printf("%s %-20.80s %14s %9s %9s %7s\n", head, name_of(r, tensor), n, max,
+           cosine, top);
 }
 
 /* The outputs that a row changes, its head in front of the first. */
@@ -331,8 +335,8 @@ static int write_json(const struct assay_run *r, json_t *columns, int code,
     json_object_set_new(root, "exit_code", json_integer(code));
     json_object_set(root, "columns", columns);
     if (r->o->json_stdout) {
-        if (json_dumpf(root, stdout, JSON_INDENT(2)) != 0)
-            rc = assay_fail(err, ASSAY_EIO, "cannot write the JSON report");
+        /* That it cannot be written is told when the command ends. */
+        (void)json_dumpf(root, stdout, JSON_INDENT(2));
         printf("\n");
     }
     if (rc == 0 && r->o->json != NULL &&

@@ -90,7 +90,5 @@ int assay_cmd_info(const struct assay_options *o, int argc, char **argv)
         print_info(&info);
     if (b != NULL)
         b->vt->close(b);
-    if (code == 0 && fflush(stdout) != 0)
-        code = 2;
     return code;
 }

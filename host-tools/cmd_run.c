@@ -10,6 +10,7 @@
 #include "host-tools/messages.h"
 #include "host-tools/run_cause.h"
 #include "host-tools/run_failing.h"
+#include "host-tools/run_other.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
@@ -55,6 +56,7 @@ static void release(struct assay_run *r)
     assay_free(r->culprits);
     assay_run_fit_close(r);
     assay_run_causes_close(r);
+    assay_run_other_close(r);
     assay_run_probe_close(r);
     assay_prepare_close(&r->p);
 }
@@ -121,7 +123,7 @@ static int connect_board(struct assay_run *r, struct assay_err *err)
     assay_message(text, sizeof(text), ASSAY_MSG_PHASE_LOAD, "layers",
                   assay_num_u(r->s->n_layers).text, NULL);
     assay_progress_phase(&r->progress, 2, 0, text);
-    return r->board->vt->load(r->board, r->s, err);
+    return assay_run_load(r, r->s, err);
 }
 
 static int run_samples(struct assay_run *r, struct assay_err *err)
@@ -227,6 +229,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
     r.s = r.p.slice;
     r.n_samples = (uint32_t)r.p.c.n_samples;
     rc = allocate(&r, &err);
+    if (rc == 0)
+        rc = assay_run_causes_open(&r, &err);
     if (rc == 0)
         rc = assay_run_select(&r, &err);
     if (rc == 0)

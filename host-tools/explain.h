@@ -1,81 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hand calculation of one element as text: what is added, and every step
- * of the program with its value. Every number that is used is printed, so that
- * somebody can add it up again.
+ * The hand calculation of one element: what is added, and every step with its
+ * value, as lines of text; and the same steps as points (cause/parting.h), so
+ * that it can be said where somebody else's result must have left it. Every
+ * number that is used is in a line, so that people can add it up again.
  */
 #ifndef ASSAY_HOST_EXPLAIN_H
 #define ASSAY_HOST_EXPLAIN_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
-#include "kernels/requant.h"
+#include "host-tools/cause/parting.h"
 #include "lib/core/slice.h"
 
+#define ASSAY_NO_POINT UINT32_MAX
+#define ASSAY_EXPLAIN_OWN 4
+
+struct assay_explain_line {
+    const char *what; /* indented; in the arena */
+    char value[40];
+    uint32_t point; /* whose value it is; ASSAY_NO_POINT: a tap, a cell */
+    bool operand;   /* read from an input or a constant */
+};
+
 struct assay_explain {
+    /* Given. */
     const struct assay_slice *one; /* assay_slice_single() of the layer */
     const void *const *inputs;     /* by tensor of it; constants: NULL */
     size_t element;                /* of the output, stored order */
-    bool taps;                     /* print each product and cell */
-    FILE *out;
+    bool taps;                     /* a line for each product and cell */
+    /* Made; freed by assay_explain_close(). */
+    struct assay_arena *arena;
+    struct assay_explain_line *lines;
+    size_t n_lines, cap_lines;
+    struct assay_point points[ASSAY_POINTS];
+    uint32_t n_points;    /* the last one is the result; 0: no calculation */
+    uint32_t accumulator; /* a point, where the layer sums products; or NO */
+    /* Steps that stand in no program: the bias, what a softmax ends with. */
+    struct assay_step own[ASSAY_EXPLAIN_OWN];
+    int64_t own_a[ASSAY_EXPLAIN_OWN], own_b[ASSAY_EXPLAIN_OWN];
+    uint32_t n_own;
+    bool no_memory;
 };
 
-/* Prints all lines down to the stored value, without its end of line: columns
- * follow there. *result: that value; false: this operator has no calculation
- * to show, and nothing was printed. */
-bool assay_explain_print(const struct assay_explain *e,
-                         union assay_value *result);
+/* Fills lines and points. The value of the last point is what is stored. A
+ * layer that has no calculation leaves no lines and no points. */
+int assay_explain_make(struct assay_explain *e, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+void assay_explain_close(struct assay_explain *e); /* NULL safe */
+/* The last point's value; undefined without points. */
+union assay_value assay_explain_result(const struct assay_explain *e);
+/* Of the output's elements: INT or F32. */
+enum assay_value_kind assay_explain_result_kind(const struct assay_explain *e);
 
-/* explain_window.c: pools; explain_move.c: concat, views. What the element is
- * in front of the program, which they print as well. */
-void assay_explain_pool(const struct assay_explain *e, union assay_value *v);
-void assay_explain_concat(const struct assay_explain *e, union assay_value *v);
-void assay_explain_view(const struct assay_explain *e, union assay_value *v);
+/*
+ * Of a layer that looks its elements up: elements of the input whose entry lies
+ * in the set, ascending, at most cap of them in out; how many there are.
+ */
+size_t assay_explain_entries(const struct assay_explain *e,
+                             const struct assay_preimage *set, int64_t *out,
+                             size_t cap);
 
-static inline const struct assay_layer *assay_explain_layer(
-    const struct assay_explain *e)
-{
-    return &e->one->layers[0];
-}
-static inline const struct assay_tensor *assay_explain_input(
-    const struct assay_explain *e, uint32_t i)
-{
-    return &e->one->tensors[e->one->layers[0].inputs[i]];
-}
-static inline const struct assay_tensor *assay_explain_output(
-    const struct assay_explain *e)
-{
-    return &e->one->tensors[e->one->layers[0].output];
-}
-static inline size_t assay_explain_channels(const struct assay_tensor *t)
-{
-    return t->rank > 0 ? (size_t)t->dims[t->rank - 1] : 1;
-}
-static inline int64_t assay_explain_zero(const struct assay_tensor *t,
-                                         size_t channel)
-{
-    return t->quant.n == 0 ? 0
-                           : t->quant.zero_point[t->quant.n > 1 ? channel : 0];
-}
-
-/* "  element 7 of NAME" with its value, left in *v. */
-void assay_explain_operand(const struct assay_explain *e, uint32_t input,
-                           size_t i, union assay_value *v);
-void assay_explain_integer(const struct assay_explain *e, const char *what,
-                           int64_t v);
-/* explain_step.c: a line "  what      value", and a program's lines. `second`:
- * what ADD_INPUT takes. The last value is left in *v. */
-void assay_explain_line(FILE *out, const char *what, const char *value);
-void assay_explain_program(const struct assay_explain *e,
-                           const struct assay_program *p, size_t channel,
-                           const int32_t *second, union assay_value *v,
-                           bool is_f32, const char *indent);
-/* Element i of tensor t; its text. */
-union assay_value assay_explain_get(const struct assay_explain *e, uint32_t t,
-                                    size_t i);
-const char *assay_explain_value(enum assay_dtype dtype,
-                                const union assay_value *v, char *out,
-                                size_t cap);
+/* What a value is as text; room for 40 bytes. */
+const char *assay_explain_text(enum assay_value_kind kind,
+                               const union assay_value *v, char *out,
+                               size_t cap);
 
 #endif

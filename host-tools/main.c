@@ -8,31 +8,32 @@
 static const struct {
     enum assay_command command;
     int (*run)(const struct assay_options *o, int argc, char **argv);
+    bool tells; /* its report says itself that it could not be printed */
 } commands[] = {
-    {ASSAY_CMD_RUN, assay_cmd_run},
-    {ASSAY_CMD_IMPORT, assay_cmd_import},
-    {ASSAY_CMD_SHOW, assay_cmd_show},
-    {ASSAY_CMD_INFO, assay_cmd_info},
-    {ASSAY_CMD_FIT, assay_cmd_fit_arith},
-    {ASSAY_CMD_PINPOINT, assay_cmd_pinpoint},
-    {ASSAY_CMD_EXPLAIN, assay_cmd_explain},
-    {ASSAY_CMD_IMPACT, assay_cmd_impact},
-    {ASSAY_CMD_LINT, assay_cmd_lint},
-    {ASSAY_CMD_MUTATE, assay_cmd_mutate},
-    {ASSAY_CMD_REPLAY, assay_cmd_replay},
+    {ASSAY_CMD_RUN, assay_cmd_run, true},
+    {ASSAY_CMD_IMPORT, assay_cmd_import, false},
+    {ASSAY_CMD_SHOW, assay_cmd_show, false},
+    {ASSAY_CMD_INFO, assay_cmd_info, false},
+    {ASSAY_CMD_FIT, assay_cmd_fit_arith, false},
+    {ASSAY_CMD_PINPOINT, assay_cmd_pinpoint, true},
+    {ASSAY_CMD_EXPLAIN, assay_cmd_explain, false},
+    {ASSAY_CMD_IMPACT, assay_cmd_impact, false},
+    {ASSAY_CMD_LINT, assay_cmd_lint, false},
+    {ASSAY_CMD_MUTATE, assay_cmd_mutate, false},
+    {ASSAY_CMD_REPLAY, assay_cmd_replay, true},
 };
 
-static int flush(int code)
+static int flush(int code, bool tells)
 {
     char line[256];
 
-    if (code != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
+    if ((code != 0 && tells) || (fflush(stdout) == 0 && !ferror(stdout)))
         return code;
     /* What could not be printed is no success. */
     fprintf(stderr, "%s\n",
             assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
                           "cannot write to the standard output", NULL));
-    return ASSAY_CLASS_USAGE;
+    return code != 0 ? code : ASSAY_CLASS_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -44,18 +45,18 @@ int main(int argc, char **argv)
         return assay_cmd_failed(&err);
     if (o.version) {
         printf("assay %s\n", ASSAY_VERSION);
-        return flush(0);
+        return flush(0, false);
     }
     if (o.help) {
         if (o.command == ASSAY_CMD_NONE)
             assay_options_usage(stdout);
         else
             assay_options_help(stdout, o.command);
-        return flush(0);
+        return flush(0, false);
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (commands[i].command == o.command)
-            return flush(commands[i].run(&o, argc, argv));
+            return flush(commands[i].run(&o, argc, argv), commands[i].tells);
     }
     return ASSAY_CLASS_USAGE;
 }

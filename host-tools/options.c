@@ -179,28 +179,48 @@ static void print_names(FILE *f, const char *title,
     print_wrapped(f, line, 2);
 }
 
-/* How the block of a culprit is read. */
-static void print_reading(FILE *f)
-{
-    static const struct {
-        const char *word, *meaning;
-    } words[] = {
-        {"where", "how many elements differ, by how much, and where they lie"},
-        {"looks", "what the differing elements have in common: a hint"},
-        {"cause", "an entry of the catalogue; proved: it gives every element "
-                  "of every sample, those that had been equal too"},
-        {"or", "fits as well; what this data does not tell apart is listed "
-               "together, and an input that would tell is made (-o DIR)"},
-        {"(...)", "explains the differing ones and breaks others: not it"},
-        {"try", "what to change"},
-    };
+/* How what a command prints is read. */
+struct word {
+    const char *word, *meaning;
+};
 
+static void print_reading(FILE *f, const struct word *words, size_t n)
+{
+    int width = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if ((int)strlen(words[i].word) > width)
+            width = (int)strlen(words[i].word);
     fputs("\nHow to read it:\n", f);
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        fprintf(f, "  %-6s ", words[i].word);
-        print_wrapped(f, words[i].meaning, 9);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(f, "  %-*s ", width, words[i].word);
+        print_wrapped(f, words[i].meaning, width + 3);
     }
 }
+
+/* The block of a culprit. */
+static const struct word pinpoint_words[] = {
+    {"where", "how many elements differ, by how much, and where they lie"},
+    {"looks", "what the differing elements have in common: a hint"},
+    {"channel", "got / expected, or the difference, of each channel, where one "
+                "number a channel is what they have in common"},
+    {"cause", "an entry of the catalogue; proved: it gives every element "
+              "of every sample, those that had been equal too"},
+    {"or", "fits as well; what this data does not tell apart is listed "
+           "together, and an input that would tell is made (-o DIR)"},
+    {"(...)", "explains the differing ones and breaks others: not it"},
+    {"try", "what to change"},
+};
+
+/* A hand calculation with columns that differ. */
+static const struct word explain_words[] = {
+    {"sim: [A, B]", "behind a step: what its value would have to be for the "
+                    "steps behind it, done as printed, to give sim's value"},
+    {"sim: none", "no value there gives it: it parted further down"},
+    {"(half_up)", "another reading of this step alone that gives it"},
+    {"would have to be", "the same of the accumulator, or of what was read: "
+                         "when no step alone is enough, it parted there"},
+};
 
 void assay_options_help(FILE *f, enum assay_command c)
 {
@@ -231,7 +251,11 @@ void assay_options_help(FILE *f, enum assay_command c)
         print_names(f, "Arithmetic", assay_arith_name);
     }
     if (c == ASSAY_CMD_PINPOINT)
-        print_reading(f);
+        print_reading(f, pinpoint_words,
+                      sizeof(pinpoint_words) / sizeof(pinpoint_words[0]));
+    if (c == ASSAY_CMD_EXPLAIN)
+        print_reading(f, explain_words,
+                      sizeof(explain_words) / sizeof(explain_words[0]));
     print_exits(f);
 }
 
@@ -388,9 +412,11 @@ static int check_together(struct assay_options *o, struct assay_err *err)
     if (o->command == ASSAY_CMD_LINT && o->list)
         return 0; /* the table of checks needs no model */
     if (o->command != ASSAY_CMD_INFO && o->operand == NULL && o->model == NULL)
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_CASE,
-                                  "command", assay_command_name(o->command),
-                                  NULL);
+        return assay_fail_message(
+            err, ASSAY_EUSAGE,
+            o->command == ASSAY_CMD_REPLAY ? ASSAY_MSG_NO_BUNDLE
+                                           : ASSAY_MSG_NO_CASE,
+            "command", assay_command_name(o->command), NULL);
     if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_PINPOINT | ASSAY_CMD_FIT |
                        ASSAY_CMD_IMPACT)) != 0 &&
         o->model != NULL && o->inputs.n == 0)

@@ -3,8 +3,8 @@
  * State of `assay run`, shared by its parts: select.c (which layers),
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
- * run_cause.c (why a culprit differs), run_report.c (rows), run_lines.c and
- * run_culprit.c (sentences).
+ * run_cause.c (why a culprit differs), run_report.c (rows), run_head.c,
+ * run_culprit.c, run_sentence.c and run_tail.c (sentences).
  * Internal to these files. One thread.
  */
 #ifndef ASSAY_HOST_RUN_H
@@ -25,6 +25,8 @@ struct assay_run_cell {
     struct assay_diff isolated; /* against the engine on its own inputs */
     bool observed;              /* in a sample, selected or not */
     bool input_differs; /* it reads an input that is not the one given */
+    bool other_build;   /* it was not made of tensor `inner`, which was shown */
+    uint32_t inner;
     enum assay_verdict verdict;
 };
 
@@ -62,8 +64,9 @@ struct assay_sample_layer {
 
 /* A column of the compiled model in the sample that is under way. */
 struct assay_run_side {
-    bool here; /* the sample has it */
-    struct assay_sample observed;
+    bool here;                    /* the sample has it */
+    struct assay_sample observed; /* and what follows from it, see below */
+    bool *derived; /* a tensor: once had from what was made of it, backward.h */
     const void **values; /* observed, else the reference's where no input */
                          /* differs: what re-runs take; NULL: recompute */
     bool *dirty;         /* a tensor: it differs, or may */
@@ -98,10 +101,11 @@ struct assay_run_failing {
 struct assay_run {
     const struct assay_options *o;
     struct assay_prepared p;
-    const struct assay_slice *s; /* p.slice */
-    struct assay_arena *arena;   /* texts of the report */
-    struct assay_backend *board; /* or this process with --local */
-    struct assay_backend *host;  /* scalar engine; opened when needed */
+    const struct assay_slice *s;      /* p.slice */
+    struct assay_arena *arena;        /* texts of the report */
+    struct assay_backend *board;      /* or this process with --local */
+    const struct assay_slice *loaded; /* what the board has; NULL: nothing */
+    struct assay_backend *host;       /* scalar engine; opened when needed */
     struct assay_backend_info info;
     bool scalar_only; /* the main run uses no vector kernels */
     struct assay_progress progress;
@@ -128,6 +132,7 @@ struct assay_run {
     struct assay_fit_session *fit;   /* what would fit, or NULL */
     struct assay_run_causes *causes; /* run_cause.h; NULL: no culprit */
     struct assay_run_failing failing;
+    struct assay_run_other *other;   /* run_other.h; NULL: none */
     struct assay_run_probes *probes; /* run_probe.h; NULL: none */
 };
 
@@ -136,6 +141,9 @@ int assay_run_select(struct assay_run *r, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
 /* run_pass.c */
+/* The board has this slice from now on; what it has is not sent again. */
+int assay_run_load(struct assay_run *r, const struct assay_slice *s,
+                   struct assay_err *err) ASSAY_MUST_CHECK;
 struct assay_pass {
     struct assay_backend *backend;
     enum assay_column column;
@@ -171,6 +179,9 @@ int assay_run_sides_read(struct assay_run *r, uint32_t sample,
 int assay_run_sides_judge(struct assay_run *r) ASSAY_MUST_CHECK;
 void assay_run_sides_forget(struct assay_run *r);
 void assay_run_sides_close(struct assay_run *r);
+/* run_builds.c: fills other_build of the facts of the sample under way and of
+ * the layers' cells. */
+void assay_run_side_builds(struct assay_run *r, unsigned side);
 /* Layers that feed `layer` and that the column has not observed: up to cap of
  * them into out, in execution order; how many there are. */
 uint32_t assay_run_through(const struct assay_run *r, uint32_t layer,
@@ -189,6 +200,9 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
 /* Its inputs, reference and columns; close in any case. */
 int assay_run_sample_open(struct assay_run *r, uint32_t sample,
                           struct assay_err *err) ASSAY_MUST_CHECK;
+/* Once more, when all are done: a reference that the host makes is made. */
+int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
+                            struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_run_sample_close(struct assay_run *r);
 /* Is the layer's cumulative input free of differences? Call in order. */
 bool assay_run_inputs_equal(const struct assay_run *r, uint32_t layer);
@@ -231,6 +245,10 @@ struct assay_run_summary {
 struct assay_judgement assay_run_row(const struct assay_run *r, uint32_t layer);
 /* Do some goldens have the layer's output, and others not? */
 bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer);
+/* Do all goldens lack it, though they have those of most layers? Then it is
+ * missing, and no choice. Never of floats (an optimized session does not show
+ * them) nor of tensors that a reader put in between. */
+bool assay_run_lacks_golden(const struct assay_run *r, uint32_t layer);
 void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out);
 
 /* run_fit.c: what fit-arith finds where the arithmetic is an inference and does

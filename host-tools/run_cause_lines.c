@@ -5,6 +5,7 @@
 
 #include "host-tools/run_cause_looks.h"
 #include "host-tools/run_lines.h"
+#include "host-tools/run_other.h"
 
 #define TEXT 1024
 #define SHOWN 4 /* hypotheses of one kind */
@@ -53,13 +54,14 @@ static void advice_line(const struct assay_edit *e, bool importer,
                        assay_message_text(ASSAY_MSG_CAUSE_IMPORTER));
 }
 
-/* Several causes: is there an input that would tell? */
-static void apart_line(const struct assay_run_suspect *k, struct assay_lines *l)
+/* Several causes are left: is there an input that would tell? */
+static void apart_lines(const struct assay_run_suspect *k,
+                        struct assay_lines *l)
 {
     const struct assay_separation *a = &k->apart;
     char text[TEXT];
 
-    if (a->n_classes < 2)
+    if (k->found->n_classes < 2)
         return;
     assay_message(text, sizeof(text),
                   a->n_groups < 2         ? ASSAY_MSG_APART_NONE
@@ -71,31 +73,144 @@ static void apart_line(const struct assay_run_suspect *k, struct assay_lines *l)
                   assay_num_u(a->tried).text, "path",
                   k->apart_path != NULL ? k->apart_path : "", NULL);
     assay_line_add(l, "          ", text);
+    if (a->n_groups < 2)
+        return;
+    assay_message(text, sizeof(text),
+                  k->settled.failed ? ASSAY_MSG_APART_NO_ANSWER
+                  : k->of_reference ? ASSAY_MSG_APART_REFERENCE
+                                    : ASSAY_MSG_APART_FILES,
+                  "column", assay_column_name(k->column), NULL);
+    assay_line_add(l, "          ", text);
 }
 
-static void proved_lines(const struct assay_run_suspect *k,
+/* Somebody was asked: what is left? */
+static void settled_line(const struct assay_run *r,
+                         const struct assay_run_suspect *k,
                          struct assay_lines *l)
 {
-    const struct assay_hypothesis *h = k->found->v;
-    char text[TEXT], what[160], name[420];
+    const struct assay_run_settled *s = &k->settled;
+    char text[TEXT], inputs[64], what[160] = "", who[400], path[256];
+    size_t left = k->found->n_classes;
+
+    if (s->inputs == 0)
+        return;
+    assay_message(inputs, sizeof(inputs),
+                  s->inputs == 1 ? ASSAY_MSG_SETTLED_INPUT
+                                 : ASSAY_MSG_SETTLED_INPUTS,
+                  "n", assay_num_u(s->inputs).text, NULL);
+    snprintf(path, sizeof(path), "%.250s",
+             r->other != NULL ? r->other->path : "");
+    assay_message(who, sizeof(who),
+                  k->column == ASSAY_COL_CPU ? ASSAY_MSG_SETTLED_ON_CPU
+                                             : ASSAY_MSG_SETTLED_ON_OTHER,
+                  "path", path, "board",
+                  r->o->local ? assay_message_text(ASSAY_MSG_SETTLED_HERE)
+                              : r->info.board_id,
+                  NULL);
+    if (left > 0)
+        assay_hypothesis_text(k->found->v, output_of(k), what, sizeof(what));
+    assay_message(text, sizeof(text),
+                  left == 0   ? ASSAY_MSG_SETTLED_NONE
+                  : left == 1 ? ASSAY_MSG_SETTLED
+                              : ASSAY_MSG_SETTLED_MANY,
+                  "inputs", inputs, "classes", assay_num_u(s->before).text,
+                  "who", who, "what", what, "left", assay_num_u(left).text,
+                  "elements", assay_num_u(s->elements).text, NULL);
+    assay_line_add(l, "          ", text);
+}
+
+/* What fitted the samples and not the answer. */
+static void struck_line(const struct assay_run_suspect *k,
+                        struct assay_lines *l)
+{
+    char text[TEXT], list[600] = "", what[160], more[64];
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->found->n; i++) {
+        if (!k->found->v[i].struck || ++n > SHOWN)
+            continue;
+        assay_hypothesis_text(&k->found->v[i], output_of(k), what,
+                              sizeof(what));
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%.140s",
+                 n > 1 ? ", " : "", what);
+    }
+    if (n == 0)
+        return;
+    if (n > SHOWN)
+        strcat(list, assay_message(more, sizeof(more), ASSAY_MSG_AND_MORE,
+                                   "more", assay_num_u(n - SHOWN).text, NULL));
+    assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_STRUCK, "list", list,
+                  NULL);
+    assay_line_add(l, "          ", text);
+}
+
+/* Samples that were not looked at are told. */
+static void looked_line(const struct assay_run_suspect *k,
+                        struct assay_lines *l)
+{
+    bool proved = k->found->n_proved > 0;
+    char text[TEXT];
+
+    if (proved ? k->n_looked >= k->n_there : k->n_samples >= k->n_differing)
+        return;
+    assay_message(text, sizeof(text),
+                  proved ? ASSAY_MSG_CAUSE_LOOKED : ASSAY_MSG_CAUSE_SEARCHED,
+                  "looked", assay_num_u(k->n_looked).text, "there",
+                  assay_num_u(k->n_there).text, "searched",
+                  assay_num_u(k->n_samples).text, "differing",
+                  assay_num_u(k->n_differing).text, NULL);
+    assay_line_add(l, "          ", text);
+}
+
+/* What is proved, in the layer or else in one in front of it; NULL: nothing. */
+static const struct assay_search *proved_in(const struct assay_run_suspect *k)
+{
+    return k->found != NULL && k->found->n_proved > 0 ? k->found
+                                                      : k->found_before;
+}
+
+/* "P5=right:128", "P5=right:128 in l3" of a layer that was not observed. */
+static const char *what_of(const struct assay_run *r,
+                           const struct assay_run_suspect *k,
+                           const struct assay_hypothesis *h, char *out,
+                           size_t cap)
+{
+    char what[160];
+
+    assay_hypothesis_text(h, output_of(k), what, sizeof(what));
+    if (proved_in(k) == k->found)
+        snprintf(out, cap, "%s", what);
+    else
+        assay_message(out, cap, ASSAY_MSG_CAUSE_IN, "what", what, "layer",
+                      r->s->layers[k->before].name, NULL);
+    return out;
+}
+
+static void proved_lines(const struct assay_run *r,
+                         const struct assay_run_suspect *k,
+                         struct assay_lines *l)
+{
+    const struct assay_search *found = proved_in(k);
+    const struct assay_hypothesis *h = found->v;
+    char text[TEXT], what[400], name[420];
     size_t more = 0;
 
     assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_PROVED, "what",
-                  assay_hypothesis_text(h, output_of(k), what, sizeof(what)),
-                  "name", name_of(h, name, sizeof(name)), "matched",
+                  what_of(r, k, h, what, sizeof(what)), "name",
+                  name_of(h, name, sizeof(name)), "matched",
                   assay_num_u(h->differing_matched).text, "differing",
                   assay_num_u(h->differing).text, "all",
                   assay_num_u(h->all).text, NULL);
     assay_line_add(l, "  cause   ", text);
-    for (size_t i = 1; i < k->found->n_proved; i++) {
-        const struct assay_hypothesis *o = &k->found->v[i];
+    for (size_t i = 1; i < found->n_proved; i++) {
+        const struct assay_hypothesis *o = &found->v[i];
         bool same = o->class_number == h->class_number;
 
         if (i > SHOWN) {
             more++;
             continue;
         }
-        assay_hypothesis_text(o, output_of(k), what, sizeof(what));
+        what_of(r, k, o, what, sizeof(what));
         assay_message(text, sizeof(text),
                       same ? ASSAY_MSG_CAUSE_OR_SAME : ASSAY_MSG_CAUSE_OR,
                       "what", what, "name", name_of(o, name, sizeof(name)),
@@ -107,7 +222,6 @@ static void proved_lines(const struct assay_run_suspect *k,
                       assay_num_u(more).text, NULL);
         assay_line_add(l, "          ", text);
     }
-    apart_line(k, l);
     if (h->differing < FEW)
         assay_line_add(l, "          ",
                        assay_message_text(ASSAY_MSG_CAUSE_FEW));
@@ -126,7 +240,7 @@ static void partial_lines(const struct assay_run_suspect *k,
         const struct assay_hypothesis *h = &k->found->v[i];
         bool breaks = h->broken > 0;
 
-        if ((breaks && h->differing_matched < h->differing) ||
+        if (h->struck || (breaks && h->differing_matched < h->differing) ||
             (!breaks && (nearest || k->found->n_proved > 0)))
             continue;
         assay_message(
@@ -158,6 +272,27 @@ static void fingerprint_lines(const struct assay_run_suspect *k,
         assay_line_add(l, "  looks   ", text);
 }
 
+#define LISTED 16
+
+static void channel_lines(const struct assay_run_suspect *k,
+                          struct assay_lines *l)
+{
+    char text[TEXT], bars[3 * ASSAY_PLOT_BARS + 1], list[300];
+
+    if (k->n_channels == 0)
+        return;
+    assay_message(
+        text, sizeof(text),
+        k->channel_ratio ? ASSAY_MSG_CHANNEL_RATIOS
+                         : ASSAY_MSG_CHANNEL_DIFFERENCES,
+        "bars", assay_plot_bars(k->channels, k->n_channels, bars, sizeof(bars)),
+        "list",
+        assay_plot_list(k->channels, k->n_channels, k->channel_step, LISTED,
+                        list, sizeof(list)),
+        NULL);
+    assay_line_add(l, "  channel ", text);
+}
+
 static void layout_line(const struct assay_run_suspect *k,
                         struct assay_lines *l)
 {
@@ -182,6 +317,9 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
     const struct assay_run_suspect *k = assay_run_cause_of(r, layer, column);
     char text[TEXT];
 
+    if (k != NULL && k->n_samples == 0)
+        assay_line_add(l, "  cause   ",
+                       assay_message_text(ASSAY_MSG_CAUSE_NO_ROOM));
     if (k == NULL || !k->searched)
         return;
     if (k->has_layout) {
@@ -189,16 +327,21 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
         return;
     }
     fingerprint_lines(k, l);
-    if (k->found->n_proved > 0) {
-        proved_lines(k, l);
+    channel_lines(k, l);
+    if (proved_in(k) != NULL) {
+        proved_lines(r, k, l);
     } else {
         assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_NONE, "tried",
                       assay_num_u(k->found->tried).text, NULL);
         assay_line_add(l, "  cause   ", text);
     }
+    settled_line(r, k, l);
+    struck_line(k, l);
+    apart_lines(k, l);
+    looked_line(k, l);
     partial_lines(k, l);
-    if (k->found->n_proved > 0)
-        advice_line(&k->found->v[0].edits[0],
+    if (proved_in(k) != NULL)
+        advice_line(&proved_in(k)->v[0].edits[0],
                     k->of_reference || column == ASSAY_COL_GOT, l);
 }
 
@@ -211,8 +354,8 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
     out[0] = '\0';
     if (k != NULL && k->has_layout)
         assay_run_cause_layout(k, out, cap);
-    else if (k != NULL && k->found != NULL && k->found->n_proved > 0)
-        assay_hypothesis_text(&k->found->v[0], output_of(k), out, cap);
+    else if (k != NULL && proved_in(k) != NULL)
+        what_of(r, k, &proved_in(k)->v[0], out, cap);
     return out;
 }
 
@@ -224,8 +367,8 @@ const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer)
 
         if (k != NULL && k->has_layout)
             return k->layout.id;
-        if (k != NULL && k->found != NULL && k->found->n_proved > 0)
-            return assay_cause_of(k->found->v[0].edits[0].id)->id;
+        if (k != NULL && proved_in(k) != NULL)
+            return assay_cause_of(proved_in(k)->v[0].edits[0].id)->id;
     }
     return "";
 }
@@ -258,6 +401,37 @@ static size_t add_layout(const struct assay_run *r,
     return n;
 }
 
+/* All that fits, proved or in part, of that layer; found: or NULL. */
+static size_t add_found(const struct assay_run *r,
+                        const struct assay_run_suspect *k,
+                        const struct assay_search *found, uint32_t layer,
+                        struct assay_report_hypothesis *v)
+{
+    size_t n = 0;
+
+    for (; found && n < found->n; n++) {
+        const struct assay_hypothesis *h = &found->v[n];
+        char text[160], scope[96];
+
+        assay_hypothesis_text(h, output_of(k), text, sizeof(text));
+        assay_scope_text(&h->scope, output_of(k), scope, sizeof(scope));
+        v[n] = (struct assay_report_hypothesis){
+            .layer = layer,
+            .name = r->s->layers[layer].name,
+            .column = k->column,
+            .id = assay_arena_str(r->arena, text, strlen(text)),
+            .scope = assay_arena_str(r->arena, scope, strlen(scope)),
+            .differing_matched = h->differing_matched,
+            .differing = h->differing,
+            .all_matched = h->all_matched,
+            .all = h->all,
+            .class_number = h->class_number,
+            .proved = h->proved,
+            .struck = h->struck};
+    }
+    return n;
+}
+
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out)
 {
@@ -266,34 +440,37 @@ size_t assay_run_hypotheses(const struct assay_run *r,
 
     *out = NULL;
     for (size_t i = 0; r->causes && i < r->causes->n; i++)
-        cap += 1 + ASSAY_LAYOUT_ALSO +
-               (r->causes->v[i].found ? r->causes->v[i].found->n : 0);
+        cap += 3 + ASSAY_LAYOUT_ALSO +
+               (r->causes->v[i].found ? r->causes->v[i].found->n : 0) +
+               (r->causes->v[i].found_before ? r->causes->v[i].found_before->n
+                                             : 0);
     v = assay_arena_array(r->arena, cap + 1, sizeof(*v));
     for (size_t i = 0; v && r->causes && i < r->causes->n; i++) {
         const struct assay_run_suspect *k = &r->causes->v[i];
 
         if (k->has_layout)
             n += add_layout(r, k, v + n);
-        for (size_t j = 0; k->found && j < k->found->n; j++) {
-            const struct assay_hypothesis *h = &k->found->v[j];
-            char text[160], scope[96];
-
-            assay_hypothesis_text(h, output_of(k), text, sizeof(text));
-            assay_scope_text(&h->scope, output_of(k), scope, sizeof(scope));
-            v[n++] = (struct assay_report_hypothesis){
-                .layer = k->layer,
-                .name = r->s->layers[k->layer].name,
-                .column = k->column,
-                .id = assay_arena_str(r->arena, text, strlen(text)),
-                .scope = assay_arena_str(r->arena, scope, strlen(scope)),
-                .differing_matched = h->differing_matched,
-                .differing = h->differing,
-                .all_matched = h->all_matched,
-                .all = h->all,
-                .class_number = h->class_number,
-                .proved = h->proved};
-        }
+        n += add_found(r, k, k->found, k->layer, v + n);
+        n += add_found(r, k, k->found_before, k->before, v + n);
     }
     *out = v;
     return n;
+}
+
+void assay_run_cause_report(const struct assay_run *r,
+                            struct assay_report_culprit *out)
+{
+    const struct assay_run_suspect *k =
+        assay_run_cause_of(r, out->index, out->column);
+
+    if (k == NULL || !k->searched)
+        return;
+    out->differing = k->n_differing;
+    out->searched = (uint32_t)k->n_samples;
+    out->looked_at = k->n_looked;
+    out->samples = k->n_there;
+    out->asked = k->settled.inputs;
+    out->answered = k->settled.elements;
+    out->classes_before = k->settled.before;
+    out->classes_left = k->found != NULL ? k->found->n_classes : 0;
 }

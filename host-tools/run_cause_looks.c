@@ -92,30 +92,50 @@ static void keep_also(struct assay_layout *l, const struct assay_layout *before)
     }
 }
 
+/* Adds one sample to k->layout; found: it holds others. */
+static bool add_layout(struct assay_run_suspect *k,
+                       const struct assay_suspect_sample *s, bool found)
+{
+    const struct assay_tensor *t = output_of(k);
+    struct assay_layout l;
+
+    if (!assay_layout_find(&l, t, s->base, s->got, NULL, NULL) ||
+        (found && !same_layout(&l, &k->layout)))
+        return false;
+    if (found) {
+        keep_also(&l, &k->layout);
+        l.compared += k->layout.compared;
+        l.all += k->layout.all;
+    }
+    k->layout = l;
+    return true;
+}
+
 /* One arrangement in all samples. */
 static bool is_layout(struct assay_run_suspect *k)
 {
-    const struct assay_tensor *t = output_of(k);
     bool found = false;
 
     for (size_t i = 0; i < k->n_samples; i++) {
-        struct assay_layout l;
-
-        if (says_nothing(t, &k->samples[i]))
+        if (says_nothing(output_of(k), &k->samples[i]))
             continue;
-        if (!assay_layout_find(&l, t, k->samples[i].base, k->samples[i].got,
-                               NULL, NULL) ||
-            (found && !same_layout(&l, &k->layout)))
+        if (!add_layout(k, &k->samples[i], found))
             return false;
-        if (found) {
-            keep_also(&l, &k->layout);
-            l.compared += k->layout.compared;
-            l.all += k->layout.all;
-        }
-        k->layout = l;
         found = true;
     }
     return found;
+}
+
+bool assay_run_cause_still_layout(const struct assay_run *r,
+                                  struct assay_run_suspect *k,
+                                  const struct assay_suspect_sample *s)
+{
+    if (says_nothing(output_of(k), s))
+        return true;
+    if (!k->swapped)
+        return add_layout(k, s, true);
+    assay_run_cause_swapped(r, k, s);
+    return k->swapped;
 }
 
 /* Of samples in which it differs it was asked while they were open. */
@@ -153,6 +173,12 @@ static void fingerprints(struct assay_run_suspect *k,
     if (assay_cause_sums(&sums, s, 0, cpu_flags, NULL) == 0)
         v.acc = sums;
     k->n_fingerprints = assay_fingerprint(&v, k->fingerprints);
+    for (size_t i = 0; i < k->n_fingerprints && k->n_channels == 0; i++) {
+        k->channel_ratio = k->fingerprints[i].kind == ASSAY_FP_CHANNEL_RATIO;
+        k->n_channels =
+            assay_fingerprint_by_channel(&v, &k->fingerprints[i], k->channels,
+                                         ASSAY_PLOT_BARS, &k->channel_step);
+    }
     assay_free(sums);
 }
 

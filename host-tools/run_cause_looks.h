@@ -17,6 +17,10 @@ void assay_run_cause_swapped(const struct assay_run *r,
 /* Sets has_layout and layout; else the fingerprints of the worst sample. */
 void assay_run_cause_looks(struct assay_run_suspect *k,
                            const struct assay_suspect *s, uint32_t cpu_flags);
+/* Is one more sample, which is open, in that layout, too? Then it counts. */
+bool assay_run_cause_still_layout(const struct assay_run *r,
+                                  struct assay_run_suspect *k,
+                                  const struct assay_suspect_sample *s);
 /* The layout in words, with names of tensors; returns out. */
 const char *assay_run_cause_layout(const struct assay_run_suspect *k, char *out,
                                    size_t cap);

@@ -8,19 +8,23 @@
  */
 #include <string.h>
 
+#include "host-tools/diff/backward.h"
 #include "host-tools/messages.h"
-#include "host-tools/run.h"
+#include "host-tools/run_other.h"
 
 int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
 {
     const struct assay_options *o = r->o;
-    const char *paths[ASSAY_SIDES] = {o->sim, o->bpu, o->got};
+    bool other = assay_run_other_is(o->got);
+    const char *paths[ASSAY_SIDES] = {o->sim, o->bpu, other ? NULL : o->got};
     size_t tensors = (size_t)r->s->n_tensors + 1;
     size_t layers = (size_t)r->s->n_layers + 1;
     bool any = false;
     int rc =
         assay_case_find_columns(&r->p.c, paths, o->hybrid, &r->p.note, err);
 
+    if (rc == 0 && other)
+        rc = assay_run_other_open(r, err);
     for (unsigned s = 0; s < ASSAY_SIDES && rc == 0; s++) {
         struct assay_run_side *k = &r->sides[s];
 
@@ -29,8 +33,10 @@ int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
         any = true;
         k->values = assay_calloc(tensors, sizeof(*k->values));
         k->dirty = assay_calloc(tensors, sizeof(*k->dirty));
+        k->derived = assay_calloc(tensors, sizeof(*k->derived));
         k->facts = assay_calloc(layers, sizeof(*k->facts));
-        if (k->values == NULL || k->dirty == NULL || k->facts == NULL)
+        if (k->values == NULL || k->dirty == NULL || k->derived == NULL ||
+            k->facts == NULL)
             rc = assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
     }
     if (rc == 0 && !any && o->hybrid != NULL && r->p.note.note != NULL)
@@ -59,9 +65,60 @@ void assay_run_sides_close(struct assay_run *r)
     for (unsigned s = 0; s < ASSAY_SIDES; s++) {
         assay_free(r->sides[s].values);
         assay_free(r->sides[s].dirty);
+        assay_free(r->sides[s].derived);
         assay_free(r->sides[s].facts);
     }
     assay_feature_map_close(&r->features);
+}
+
+/* Is what was observed of the tensor not the reference's? */
+static bool is_other(const struct assay_run *r, const struct assay_run_side *k,
+                     uint32_t t)
+{
+    size_t n, bytes;
+
+    return r->values[t] != NULL && k->observed.values[t] != NULL &&
+           assay_tensor_count(&r->s->tensors[t], &n, &bytes, NULL) == 0 &&
+           memcmp(r->values[t], k->observed.values[t], bytes) != 0;
+}
+
+/* Going back through layers that assay_backward can undo: is a tensor known
+ * there, so that nothing needs to be derived? */
+static bool known_before(const struct assay_run *r,
+                         const struct assay_run_side *k, uint32_t t)
+{
+    while (k->observed.values[t] == NULL && r->producer[t] >= 0) {
+        uint32_t layer = (uint32_t)r->producer[t];
+
+        if (r->s->layers[layer].op == ASSAY_OP_SKIPPED ||
+            !assay_backward_can(r->s, layer))
+            return false;
+        t = r->s->layers[layer].inputs[0];
+    }
+    return true;
+}
+
+/* What differs behind a tensor that was not observed would accuse the layers
+ * in between: where only one tensor gives it, that one was there. */
+static int derive(struct assay_run *r, struct assay_run_side *k,
+                  struct assay_err *err)
+{
+    int rc = 0;
+
+    for (uint32_t i = r->s->n_layers; i-- > 0 && rc == 0;) {
+        const struct assay_layer *l = &r->s->layers[i];
+        uint32_t x = l->n_inputs > 0 ? l->inputs[0] : 0, y = l->output;
+
+        if (l->op == ASSAY_OP_SKIPPED || l->n_inputs == 0 ||
+            k->observed.values[y] == NULL || r->values[x] == NULL ||
+            (!is_other(r, k, y) && !k->derived[x]) || known_before(r, k, x) ||
+            !assay_backward_can(r->s, i))
+            continue;
+        rc = assay_backward(&k->observed.values[x], r->s, i,
+                            k->observed.values[y], err);
+        k->derived[x] = k->derived[x] || k->observed.values[x] != NULL;
+    }
+    return rc;
 }
 
 int assay_run_sides_read(struct assay_run *r, uint32_t sample,
@@ -72,12 +129,19 @@ int assay_run_sides_read(struct assay_run *r, uint32_t sample,
     for (unsigned s = 0; s < ASSAY_SIDES && rc == 0; s++) {
         const struct assay_case_column *c = &r->p.c.columns[s];
 
+        if (s == ASSAY_CASE_GOT && r->other != NULL) {
+            if (r->board != NULL)
+                rc = assay_run_other_read(r, err);
+            continue;
+        }
         if (c->n_have == 0 || c->paths[sample] == NULL)
             continue;
         rc = assay_case_observed(&r->sides[s].observed, &r->p.c,
                                  (enum assay_case_side)s, sample, r->s,
                                  &r->features, &r->p.note, err);
         r->sides[s].here = rc == 0;
+        if (rc == 0)
+            rc = derive(r, &r->sides[s], err);
     }
     return rc;
 }
@@ -294,10 +358,13 @@ int assay_run_sides_judge(struct assay_run *r)
         if (!r->sides[s].here)
             continue;
         take_inputs(r, &r->sides[s]);
+        rc = derive(r, &r->sides[s], &r->error); /* a reference since then */
         for (uint32_t i = 0; i < r->s->n_layers; i++)
             compare(r, s, i);
-        rc = rerun(r, s);
+        if (rc == 0)
+            rc = rerun(r, s);
         settle(r, s);
+        assay_run_side_builds(r, s);
     }
     for (unsigned s = 0; s < ASSAY_SIDES && rc == 0; s++) {
         if (r->sides[s].here)

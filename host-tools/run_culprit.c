@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The block of the first culprit: where, which columns, which layer. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,9 +107,11 @@ static void where_lines(const struct assay_tensor *t,
     enum assay_message_id side = ASSAY_MSG_WHERE_BOTH;
     bool integer = assay_dtype_is_int(t->dtype);
 
+    bool nan = d->ref_nan + d->got_nan > 0;
+
     if (d->higher == d->mismatch)
         side = ASSAY_MSG_WHERE_UP;
-    else if (d->higher == 0)
+    else if (d->higher == 0 && !nan) /* a NaN is neither */
         side = ASSAY_MSG_WHERE_DOWN;
     if (integer && d->max_lsb == 1)
         assay_message(most, sizeof(most), ASSAY_MSG_WHERE_ALL_ONE, NULL);
@@ -121,8 +124,16 @@ static void where_lines(const struct assay_tensor *t,
     assay_message(text, sizeof(text), ASSAY_MSG_WHERE_COUNT, "mismatch",
                   assay_num_u(d->mismatch).text, "count",
                   assay_num_u(count).text, "most", most, "side",
-                  assay_message_text(side), NULL);
+                  nan ? "" : assay_message_text(side), NULL);
     assay_line_add(l, "  where   ", text);
+    if (nan)
+        assay_line_add(l, "          ",
+                       assay_message(text, sizeof(text), ASSAY_MSG_WHERE_NAN,
+                                     "ref", assay_num_u(d->ref_nan).text, "got",
+                                     assay_num_u(d->got_nan).text, NULL));
+    if (isnan(d->cosine))
+        assay_line_add(l, "          ",
+                       assay_message_text(ASSAY_MSG_WHERE_COSINE));
     edge_line(t, d, "          ", l);
     box_line(t, d, l);
     for (size_t i = 0; i < d->n_first && i < 4; i++) {

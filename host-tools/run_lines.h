@@ -11,6 +11,8 @@
 #include "host-tools/run.h"
 
 #define ASSAY_MAX_LINES 96
+#define ASSAY_LINE_TEXT 1024 /* bytes of a sentence, '\0' included */
+#define ASSAY_LINE_ROOM 116  /* bytes that surely fit into 120 columns */
 
 struct assay_lines {
     struct assay_arena *arena;
@@ -23,6 +25,10 @@ struct assay_lines {
  * left out. */
 void assay_line_add(struct assay_lines *l, const char *prefix,
                     const char *text);
+/* One line, however wide. */
+void assay_line_add_whole(struct assay_lines *l, const char *prefix,
+                          const char *text);
+/* run_head.c */
 void assay_run_head_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           struct assay_lines *l);
@@ -45,6 +51,7 @@ void assay_run_made_line(const struct assay_run *r, enum assay_column column,
                          struct assay_lines *l);
 size_t assay_run_difference_findings(const struct assay_run *r,
                                      struct assay_report_finding *v);
+/* run_tail.c */
 void assay_run_tail_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           uint64_t received, struct assay_lines *l);
@@ -67,15 +74,23 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
 const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer);
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out);
+/* What is known of the search for the cause of out->index in out->column. */
+void assay_run_cause_report(const struct assay_run *r,
+                            struct assay_report_culprit *out);
+/* run_builds.c: columns that are of two builds. */
+void assay_run_builds_lines(const struct assay_run *r, struct assay_lines *l);
 /* run_probe.c: what the data never reached, of a run that matches. */
 void assay_run_probe_lines(const struct assay_run *r,
                            const struct assay_run_summary *sum,
                            struct assay_lines *l);
-/* The sentence of the whole run and the id of its message. */
+/* run_sentence.c: the sentence of the whole run and the id of its message. */
 const char *assay_run_sentence(const struct assay_run *r,
                                const struct assay_run_summary *sum, char *out,
                                size_t cap, enum assay_message_id *id);
-/* "onnxruntime 1.32.0 ..." or "host, scalar engine". */
+/* A match of what was selected, behind something else that differs. */
+bool assay_run_only_inherited(const struct assay_run_summary *sum);
+bool assay_run_cpu_all_exact(const struct assay_run_summary *sum);
+/* run_head.c: "onnxruntime 1.32.0 ..." or "host, scalar engine". */
 const char *assay_run_reference(const struct assay_run *r, char *out,
                                 size_t cap);
 

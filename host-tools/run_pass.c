@@ -5,6 +5,7 @@
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
 #include "host-tools/run_failing.h"
+#include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
 struct context {
@@ -238,6 +239,14 @@ static void on_begin(void *self, uint32_t layer)
     }
 }
 
+static void on_probe(void *self, uint32_t layer, const struct assay_probe *p)
+{
+    struct context *c = self;
+
+    if (layer < c->r->s->n_layers)
+        assay_run_probe_told(c->r, c->pass, layer, p);
+}
+
 static const void *const *source_of(const struct assay_run *r,
                                     const struct assay_pass *pass)
 {
@@ -280,6 +289,20 @@ static size_t fill_given(const struct assay_run *r,
     return n;
 }
 
+int assay_run_load(struct assay_run *r, const struct assay_slice *s,
+                   struct assay_err *err)
+{
+    int rc;
+
+    if (r->loaded == s)
+        return 0;
+    r->loaded = NULL;
+    rc = r->board->vt->load(r->board, s, err);
+    if (rc == 0)
+        r->loaded = s;
+    return rc;
+}
+
 int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
 {
     struct context c = {.r = r, .pass = pass};
@@ -287,6 +310,7 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
         .self = &c,
         .layer = on_layer,
         .missing = on_missing,
+        .probe = on_probe,
         .begin = on_begin,
     };
     struct assay_backend_run run = {
@@ -295,6 +319,7 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
         .cpumask = pass->cpumask,
         .sample = r->sample,
         .layer_timeout_ms = r->o->layer_timeout_ms,
+        .probe_work = assay_run_probe_ask(r, pass),
     };
     struct assay_err err = {0};
     bool *seen = assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*seen));
@@ -309,8 +334,10 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
     }
     run.given = given;
     run.n_given = fill_given(r, pass, seen, given);
+    rc = pass->backend == r->board ? assay_run_load(r, r->s, &err) : 0;
     assay_interrupt_request(true);
-    rc = pass->backend->vt->run(pass->backend, &run, &results, &err);
+    if (rc == 0)
+        rc = pass->backend->vt->run(pass->backend, &run, &results, &err);
     assay_interrupt_request(false);
     if (assay_interrupted() != 0)
         r->interrupted = assay_interrupted();

@@ -174,7 +174,7 @@ static double sort_key(const struct assay_run *r, uint32_t i)
     switch (r->o->sort) {
     case ASSAY_SORT_MISMATCH: return -(double)d->mismatch;
     case ASSAY_SORT_MAX_LSB: return -(double)d->max_lsb;
-    case ASSAY_SORT_COSINE: return d->cosine;
+    case ASSAY_SORT_COSINE: return isnan(d->cosine) ? 0.0 : d->cosine;
     case ASSAY_SORT_SQNR: return d->sqnr_db;
     default: return 0.0;
     }
@@ -326,13 +326,14 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         char text[200];
 
         assay_run_cause_text(r, c->layer, c->column, text, sizeof(text));
-        out->culprits[f->n_culprits++] = (struct assay_report_culprit){
+        out->culprits[f->n_culprits] = (struct assay_report_culprit){
             .index = c->layer,
             .name = r->s->layers[c->layer].name,
             .column = c->column,
             .verdict = c->verdict,
             .hypothesis = assay_arena_str(r->arena, text, strlen(text)),
         };
+        assay_run_cause_report(r, &out->culprits[f->n_culprits++]);
     }
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
         if ((sum->observed & (1u << c)) == 0 && c >= ASSAY_COL_CPU &&

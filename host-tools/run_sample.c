@@ -76,6 +76,11 @@ int assay_run_sample_open(struct assay_run *r, uint32_t sample,
     return assay_run_sides_read(r, sample, err);
 }
 
+static bool has_golden(const struct assay_run *r)
+{
+    return r->p.c.goldens != NULL && r->p.c.goldens[r->sample] != NULL;
+}
+
 static int need_host(struct assay_run *r)
 {
     int rc;
@@ -225,8 +230,7 @@ static void note_missing(struct assay_run *r, uint32_t layer)
 
 static void settle(struct assay_run *r, const struct assay_judgement *j)
 {
-    const struct assay_case *c = &r->p.c;
-    bool golden = c->goldens != NULL && c->goldens[r->sample] != NULL;
+    bool golden = has_golden(r);
 
     r->n_golden += golden;
     r->n_host += !golden;
@@ -308,7 +312,7 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     int rc = 0;
 
     mask_runnable(r, mask);
-    if (r->p.c.goldens == NULL || r->p.c.goldens[r->sample] == NULL)
+    if (!has_golden(r))
         rc = make_reference(r, mask);
     if (rc == 0 && r->o->mode != ASSAY_MODE_ISOLATED)
         rc = assay_run_pass(r, &main_pass);
@@ -338,6 +342,29 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
         rc = assay_run_sides_judge(r);
     assay_run_causes_take(r, j);
     r->stopped = r->stopped || stopped;
+    return rc;
+}
+
+int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
+                            struct assay_err *err)
+{
+    bool *mask = assay_calloc((size_t)r->s->n_layers + 1, 1);
+    struct assay_err lost = r->error;
+    bool stopped = r->stopped; /* by --fail-fast: that is over now */
+    int rc = mask == NULL ? assay_fail_message(err, ASSAY_EMEMORY,
+                                               ASSAY_MSG_MEMORY, NULL)
+                          : assay_run_sample_open(r, sample, err);
+
+    if (rc == 0 && !has_golden(r)) {
+        mask_runnable(r, mask);
+        r->stopped = false;
+        rc = make_reference(r, mask);
+        if (rc < 0)
+            *err = r->error;
+        r->error = lost;
+        r->stopped = stopped;
+    }
+    assay_free(mask);
     return rc;
 }
 

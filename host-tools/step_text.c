@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/core/form.h"
+
 static const char *const names[] = {
     [ASSAY_STEP_ADD] = "add",
     [ASSAY_STEP_SHL] = "shl",
@@ -26,18 +28,6 @@ static const char *const names[] = {
     [ASSAY_STEP_ADD_ZP] = "add_zp",
     [ASSAY_STEP_CLAMP] = "clamp",
     [ASSAY_STEP_ADD_SCALED] = "add_scaled",
-};
-
-static const char *const rounds[] = {
-    [ASSAY_ROUND_FLOOR] = "floor",
-    [ASSAY_ROUND_CEIL] = "ceil",
-    [ASSAY_ROUND_TRUNC] = "trunc",
-    [ASSAY_ROUND_HALF_UP] = "half_up",
-    [ASSAY_ROUND_HALF_EVEN] = "half_even",
-    [ASSAY_ROUND_HALF_AWAY] = "half_away",
-    [ASSAY_ROUND_HALF_DOWN] = "half_down",
-    [ASSAY_ROUND_HALF_ZERO] = "half_zero",
-    [ASSAY_ROUND_ADD_HALF] = "add_half",
 };
 
 enum assay_text_width assay_step_width(const struct assay_program *p,
@@ -105,7 +95,7 @@ const char *assay_step_text(const struct assay_program *p, uint32_t i,
     at = strlen(out);
     if (s->kind == ASSAY_STEP_SAT || s->kind == ASSAY_STEP_WRAP)
         snprintf(out + at, cap - at, " %u", s->bits);
-    if (has_round(s->kind) && s->round < sizeof(rounds) / sizeof(rounds[0]))
-        snprintf(out + at, cap - at, " %s", rounds[s->round]);
+    if (has_round(s->kind))
+        snprintf(out + at, cap - at, " %s", assay_round_name(s->round));
     return out;
 }

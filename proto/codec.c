@@ -189,6 +189,7 @@ static int get_run_start(const Assay__Pb__RunStart *in,
         .layer_timeout_ms = in->layer_timeout_ms,
         .stall_timeout_ms = in->stall_timeout_ms,
         .credit = in->credit,
+        .probe_work = in->probe_work,
     };
     return 0;
 }
@@ -215,6 +216,79 @@ static int get_layer_begin(const Assay__Pb__LayerBegin *in,
     for (size_t i = 0; i < in->n_dims; i++)
         out->dims[i] = in->dims[i];
     return 0;
+}
+
+static int bad_probe(struct assay_err *err, const char *field)
+{
+    return assay_fail(err, ASSAY_EPROTOCOL,
+                      "message LAYER_PROBE: field '%s' is not as it has to be",
+                      field);
+}
+
+/* Numbers that a byte does not hold become one that is refused. */
+static uint8_t narrow(uint32_t v)
+{
+    return v > UINT8_MAX ? UINT8_MAX : (uint8_t)v;
+}
+
+static int get_facts(const Assay__Pb__LayerProbe *in, struct assay_probe *p,
+                     struct assay_err *err)
+{
+    for (size_t i = 0; i < in->n_facts; i++) {
+        uint32_t fact = in->facts[i]->fact;
+
+        if (fact >= ASSAY_PROBE_FACTS)
+            continue; /* of a newer agent */
+        if ((p->facts >> fact & 1) != 0)
+            return bad_probe(err, "facts");
+        p->facts |= 1u << fact;
+        p->fact[fact] = in->facts[i]->n;
+    }
+    return 0;
+}
+
+static int get_probe(const Assay__Pb__LayerProbe *in,
+                     struct assay_msg_layer_probe *out, struct assay_err *err)
+{
+    struct assay_probe *p = &out->probe;
+    const char *bad;
+
+    if (in->n_steps > ASSAY_PROBE_STEPS)
+        return bad_field(err, ASSAY_MSG_LAYER_PROBE, "steps", in->n_steps,
+                         "at most 48");
+    if (in->entries.len > sizeof(p->entries))
+        return bad_field(err, ASSAY_MSG_LAYER_PROBE, "entries length",
+                         in->entries.len, "0, 1 or 32");
+    out->run = in->run;
+    out->layer = in->layer;
+    *p = (struct assay_probe){
+        .values = in->values,
+        .work = in->work,
+        .has_sums = in->has_sums ? 1 : 0,
+        .min = in->min,
+        .max = in->max,
+        .sums = {narrow(in->running_16), narrow(in->running_32),
+                 narrow(in->pairs_16)},
+        .n_entries = (uint32_t)in->entries.len * 8,
+        .n_steps = (uint32_t)in->n_steps,
+    };
+    if (in->entries.len > 0)
+        memcpy(p->entries, in->entries.data, in->entries.len);
+    for (size_t i = 0; i < in->n_steps; i++) {
+        const Assay__Pb__ProbeStep *s = in->steps[i];
+
+        p->steps[i] = (struct assay_probe_step){.operand = narrow(s->operand),
+                                                .step = narrow(s->step),
+                                                .can = narrow(s->can),
+                                                .ties = s->ties,
+                                                .low = s->low,
+                                                .high = s->high,
+                                                .left = s->left};
+    }
+    if (get_facts(in, p, err) < 0)
+        return ASSAY_EPROTOCOL;
+    bad = assay_probe_bad_field(p);
+    return bad != NULL ? bad_probe(err, bad) : 0;
 }
 
 static int get_note(const Assay__Pb__Note *in, struct assay_msg_note *out,
@@ -295,6 +369,8 @@ static int get_results(struct assay_msg *m, const Assay__Pb__Envelope *env,
         m->u.missing.layer = env->layer_missing->layer;
         m->u.missing.tensor = env->layer_missing->tensor;
         return 0;
+    case ASSAY_MSG_LAYER_PROBE:
+        return get_probe(env->layer_probe, &m->u.layer_probe, err);
     case ASSAY_MSG_RUN_END:
         m->u.run_end.run = env->run_end->run;
         m->u.run_end.layers_done = env->run_end->layers_done;

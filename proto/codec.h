@@ -20,6 +20,7 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
+#include "lib/core/probe.h"
 #include "lib/core/slice.h"
 #include "proto/frame.h"
 
@@ -82,6 +83,7 @@ struct assay_msg_run_start {
     size_t layers_bytes;
     uint32_t cpumask, sample;
     uint64_t layer_timeout_ms, stall_timeout_ms, credit;
+    uint64_t probe_work; /* 0: no LAYER_PROBE */
 };
 
 struct assay_msg_layer_begin {
@@ -104,6 +106,14 @@ struct assay_msg_layer_end {
     uint64_t bytes;
     uint8_t digest[16];
     uint64_t time_us;
+};
+
+/* Of a layer whose end was sent. It takes ASSAY_PROBE_CREDIT of the credit,
+ * more than its header can have. */
+#define ASSAY_PROBE_CREDIT 4096u
+struct assay_msg_layer_probe {
+    uint32_t run, layer;
+    struct assay_probe probe; /* assay_probe_bad_field() finds nothing */
 };
 
 struct assay_msg_missing {
@@ -155,6 +165,7 @@ struct assay_msg {
         struct assay_msg_chunk chunk;
         struct assay_msg_layer_end layer_end;
         struct assay_msg_missing missing;
+        struct assay_msg_layer_probe layer_probe;
         struct assay_msg_run_end run_end;
         struct assay_msg_note note;
         struct assay_msg_note_tensor note_tensor;

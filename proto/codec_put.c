@@ -42,6 +42,7 @@ struct scratch {
         Assay__Pb__LayerEnd layer_end;
         Assay__Pb__LayerMissing layer_missing;
         Assay__Pb__RunEnd run_end;
+        Assay__Pb__LayerProbe layer_probe;
         Assay__Pb__Credit credit;
         Assay__Pb__Cancel cancel;
         Assay__Pb__Ping ping;
@@ -55,6 +56,10 @@ struct scratch {
     } u;
     Assay__Pb__Info info;
     Assay__Pb__Error error;
+    Assay__Pb__ProbeStep steps[ASSAY_PROBE_STEPS];
+    Assay__Pb__ProbeStep *step[ASSAY_PROBE_STEPS];
+    Assay__Pb__ProbeFact facts[ASSAY_PROBE_FACTS];
+    Assay__Pb__ProbeFact *fact[ASSAY_PROBE_FACTS];
 };
 
 /* BODY(s, hello) points the envelope at its zeroed body. */
@@ -219,6 +224,7 @@ static void put_run_start(struct scratch *s,
     s->u.run_start.layer_timeout_ms = r->layer_timeout_ms;
     s->u.run_start.stall_timeout_ms = r->stall_timeout_ms;
     s->u.run_start.credit = r->credit;
+    s->u.run_start.probe_work = r->probe_work;
 }
 
 static void put_layer_begin(struct scratch *s,
@@ -234,6 +240,63 @@ static void put_layer_begin(struct scratch *s,
     s->u.layer_begin.dims = (int64_t *)(uintptr_t)b->dims;
     s->u.layer_begin.bytes = b->bytes;
     s->u.layer_begin.kernel = str(b->kernel);
+}
+
+static void put_probe_steps(struct scratch *s, const struct assay_probe *p)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        const struct assay_probe_step *f = &p->steps[i];
+
+        assay__pb__probe_step__init(&s->steps[i]);
+        s->steps[i].operand = f->operand;
+        s->steps[i].step = f->step;
+        s->steps[i].can = f->can;
+        s->steps[i].ties = f->ties;
+        s->steps[i].low = f->low;
+        s->steps[i].high = f->high;
+        s->steps[i].left = f->left;
+        s->step[i] = &s->steps[i];
+    }
+    s->u.layer_probe.n_steps = p->n_steps;
+    s->u.layer_probe.steps = s->step;
+}
+
+static void put_probe_facts(struct scratch *s, const struct assay_probe *p)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < ASSAY_PROBE_FACTS; i++) {
+        if ((p->facts >> i & 1) == 0)
+            continue;
+        assay__pb__probe_fact__init(&s->facts[n]);
+        s->facts[n].fact = i;
+        s->facts[n].n = p->fact[i];
+        s->fact[n] = &s->facts[n];
+        n++;
+    }
+    s->u.layer_probe.n_facts = n;
+    s->u.layer_probe.facts = s->fact;
+}
+
+static void put_probe(struct scratch *s, const struct assay_msg_layer_probe *m)
+{
+    const struct assay_probe *p = &m->probe;
+
+    assert(assay_probe_bad_field(p) == NULL);
+    BODY(s, layer_probe, LAYER_PROBE);
+    s->u.layer_probe.run = m->run;
+    s->u.layer_probe.layer = m->layer;
+    s->u.layer_probe.values = p->values;
+    s->u.layer_probe.work = p->work;
+    s->u.layer_probe.has_sums = p->has_sums != 0;
+    s->u.layer_probe.min = p->min;
+    s->u.layer_probe.max = p->max;
+    s->u.layer_probe.running_16 = p->sums[ASSAY_PROBE_RUNNING_16];
+    s->u.layer_probe.running_32 = p->sums[ASSAY_PROBE_RUNNING_32];
+    s->u.layer_probe.pairs_16 = p->sums[ASSAY_PROBE_PAIRS_16];
+    s->u.layer_probe.entries = bin(p->entries, p->n_entries / 8);
+    put_probe_steps(s, p);
+    put_probe_facts(s, p);
 }
 
 static void put_run(struct scratch *s, const struct assay_msg *m)
@@ -268,6 +331,7 @@ static void put_run(struct scratch *s, const struct assay_msg *m)
         s->u.layer_missing.layer = m->u.missing.layer;
         s->u.layer_missing.tensor = m->u.missing.tensor;
         break;
+    case ASSAY_MSG_LAYER_PROBE: put_probe(s, &m->u.layer_probe); break;
     case ASSAY_MSG_RUN_END:
         BODY(s, run_end, RUN_END);
         s->u.run_end.run = m->u.run_end.run;

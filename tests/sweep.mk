@@ -2,6 +2,7 @@
 # Seeded causes, and whether they are found: docs/hypotheses.md.
 #
 #? make sweep          every cause of the catalogue on the emulated agent
+#? make re-add         10,000 explained elements, added up again
 #? make check-sweep    some of them, on the host's engine
 #? make bench-culprits pairs of them in whole models: are the culprits right?
 
@@ -18,4 +19,6 @@ CULPRITS ?=
 bench-culprits: $(BUILD)/x86_64/assay $(BUILD)/aarch64/assayd
 	@$(PYTHON) tests/sweep/culprits.py --build $(BUILD) --qemu $(QEMU) \
 		--jobs $(JOBS) $(CULPRITS)
-.PHONY: sweep bench-culprits
+re-add: $(BUILD)/x86_64/assay
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) tests/run-re-add.sh
+.PHONY: sweep bench-culprits re-add

@@ -116,7 +116,8 @@ int assay_edit_parse(struct assay_edit *out, const char *text,
     }
     if (out->variant == variants ||
         (length == 0 && (text[n] == '=' || variants > 1)))
-        return bad(err, text, "behind '=' one of: ", c->variants);
+        return variants > 1 ? bad(err, text, "behind '=' one of: ", c->variants)
+                            : bad(err, text, c->id, ", which has no variants");
     if (c->solved != (rest[length] == ':'))
         return bad(err, text, c->solved ? "a number behind ':'" : "no number",
                    "");

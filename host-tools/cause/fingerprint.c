@@ -137,6 +137,7 @@ static const struct {
     {ASSAY_FP_TAIL_CHANNELS, assay_fp_tail_channels},
     {ASSAY_FP_EVERY_NTH, assay_fp_every_nth},
     {ASSAY_FP_CHANNEL_CONSTANT, assay_fp_channel_constant},
+    {ASSAY_FP_CHANNEL_RATIO, assay_fp_channel_ratio},
     /* then what many causes have. */
     {ASSAY_FP_SATURATED, assay_fp_saturated},
     {ASSAY_FP_CLAMP_LIMITS, assay_fp_clamp_limits},
@@ -155,8 +156,7 @@ static int axis_of(const struct assay_tensor *t, char label)
     return -1;
 }
 
-static void open_view(struct assay_fp *f,
-                      const struct assay_fingerprint_view *v)
+void assay_fp_open(struct assay_fp *f, const struct assay_fingerprint_view *v)
 {
     const struct assay_tensor *t = v->t;
 
@@ -193,7 +193,7 @@ size_t assay_fingerprint(const struct assay_fingerprint_view *v,
     struct assay_fp f;
     size_t n = 0;
 
-    open_view(&f, v);
+    assay_fp_open(&f, v);
     if (f.differing < 2)
         return 0;
     assay_fp_constants_open(&k, &f);

@@ -20,6 +20,8 @@
  *   multiples: the width of the rounding by 2^16;
  *   constants (shift, channel, function of the input): how often two elements
  *     drawn anywhere differ from base by the same number;
+ *   ratio by channel: rounding against the range of got, but for one element a
+ *     channel, which gives its number;
  *   ratio, bias, weight sums: rounding against the range of what was found.
  * Half a pixel asks for 20 elements that could tell and 95 in 100 of them,
  * a rate for 256 expected elements and two standard deviations; a ratio for 10
@@ -61,6 +63,9 @@ enum assay_fingerprint_kind {
     ASSAY_FP_SATURATED, /* all in n[0] channels, at a limit in got */
     ASSAY_FP_RATIO,     /* got is x[0] times base (about), all elements */
     ASSAY_FP_SHIFTED,   /* got - base is n[0] in all elements */
+    /* got is about base times one number a channel, from x[0] (channel n[0])
+     * to x[1] (channel n[1]) */
+    ASSAY_FP_CHANNEL_RATIO,
 };
 
 struct assay_fingerprint {
@@ -84,10 +89,18 @@ struct assay_fingerprint_view {
     const void *const *inputs; /* by tensor of slice, as suspect.h */
 };
 
-#define ASSAY_FINGERPRINTS 18
+#define ASSAY_FINGERPRINTS 19
 /* Up to ASSAY_FINGERPRINTS of them, the most telling first; how many. */
 size_t assay_fingerprint(const struct assay_fingerprint_view *v,
                          struct assay_fingerprint *out);
+/*
+ * The numbers behind a fingerprint that has one a channel: got / base where it
+ * is a ratio, else got - base, of channels 0, *step, 2 * *step ...; NAN: not
+ * known (all of it lies at a limit). How many, at most cap; 0: f has none.
+ */
+size_t assay_fingerprint_by_channel(const struct assay_fingerprint_view *v,
+                                    const struct assay_fingerprint *f,
+                                    double *out, size_t cap, size_t *step);
 /* "edge ring, 1 wide", "only channels 64..65 (tail of 4)"; returns out. */
 const char *assay_fingerprint_text(const struct assay_fingerprint *f,
                                    const struct assay_tensor *t, char *out,

@@ -126,6 +126,11 @@ static struct number number_of(const struct assay_fp *f, size_t c, bool mean)
     return (struct number){v[n / 2], 1.0};
 }
 
+double assay_fp_channel_difference(const struct assay_fp *f, size_t channel)
+{
+    return number_of(f, channel, false).d;
+}
+
 /* The factor between what is found, d, and what is thought to be behind it. */
 static double factor_of(const struct number *v, const double *behind, size_t n)
 {

@@ -36,8 +36,17 @@ assay_fp_fn assay_fp_shifted, assay_fp_ratio, assay_fp_multiple, assay_fp_rate,
     assay_fp_one_sided, assay_fp_two_sided;
 /* fingerprint_channel.c */
 assay_fp_fn assay_fp_channel_constant, assay_fp_bias, assay_fp_weight_sum;
+/* fingerprint_ratio.c */
+assay_fp_fn assay_fp_channel_ratio;
 /* fingerprint_input.c */
 assay_fp_fn assay_fp_input_function, assay_fp_half_pixel;
+
+/* fingerprint.c: what a view is for the functions; no constants yet. */
+void assay_fp_open(struct assay_fp *f, const struct assay_fingerprint_view *v);
+/* fingerprint_channel.c: got - base of a channel, NAN: not known. */
+double assay_fp_channel_difference(const struct assay_fp *f, size_t channel);
+/* fingerprint_value.c: the zero point that a ratio is taken from. */
+double assay_fp_zero(const struct assay_fp *f);
 
 /* Would `facts` elements that have nothing to do with each other do what a
  * share of all elements does? */

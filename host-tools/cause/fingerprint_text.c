@@ -153,6 +153,12 @@ const char *assay_fingerprint_text(const struct assay_fingerprint *f,
     case ASSAY_FP_RATIO:
         snprintf(out, cap, "%.6g times what is expected", f->x[0]);
         break;
+    case ASSAY_FP_CHANNEL_RATIO:
+        snprintf(out, cap,
+                 "one ratio a channel, %.4g (channel %" PRId64
+                 ") to %.4g (channel %" PRId64 ") times what is expected",
+                 f->x[0], f->n[0], f->x[1], f->n[1]);
+        break;
     case ASSAY_FP_SHIFTED:
         snprintf(out, cap, "shifted by %.9g everywhere", f->x[0]);
         break;

@@ -42,7 +42,7 @@ bool assay_fp_shifted(const struct assay_fp *f, struct assay_fingerprint *out)
 
 /* ---- ratio --------------------------------------------------------------- */
 
-static double zero_of(const struct assay_fp *f)
+double assay_fp_zero(const struct assay_fp *f)
 {
     const struct assay_quant *q = &f->v->t->quant;
 
@@ -70,7 +70,7 @@ static double ratio_of(const struct assay_fp *f, double zero)
 bool assay_fp_ratio(const struct assay_fp *f, struct assay_fingerprint *out)
 {
     struct assay_fingerprint other;
-    double zero = zero_of(f), x = ratio_of(f, zero);
+    double zero = assay_fp_zero(f), x = ratio_of(f, zero);
     size_t telling = 0, matched = 0;
 
     if (x == 0.0 || assay_fp_shifted(f, &other))

@@ -49,7 +49,8 @@ static int keep(struct collector *c, const struct assay_candidate *y,
                                  .differing = c->x.differing,
                                  .all_matched = t->all_matched,
                                  .all = c->x.all,
-                                 .broken = t->broken};
+                                 .broken = t->broken,
+                                 .turn = c->out->tried};
     int rc;
 
     memcpy(h.edits, y->edits, sizeof(h.edits));
@@ -68,7 +69,29 @@ static int keep(struct collector *c, const struct assay_candidate *y,
     return 0;
 }
 
-/* ASSAY_EDIT_* > 0: the edit does not apply. */
+/* A slice that the engine refuses is no fault that anybody could have. */
+static bool refused(int rc)
+{
+    return rc == ASSAY_ERANGE || rc == ASSAY_EUNSUPPORTED ||
+           rc == ASSAY_EFORMAT;
+}
+
+/* What an edit matches; hope: nothing speaks against it yet.
+ * ASSAY_EDIT_* > 0: it does not apply. */
+static int measure(const struct assay_search_ctx *x,
+                   const struct assay_candidate *y, struct assay_tally *t,
+                   bool *hope, struct assay_err *err)
+{
+    int rc = assay_candidate_try(x, y, hope, err);
+
+    for (size_t i = 0; !rc && *hope && i < x->s->n_samples; i++) {
+        rc = assay_candidate_run(x, y, i, err);
+        if (!rc)
+            assay_judge_count(x, i, t);
+    }
+    return rc;
+}
+
 static int judge(struct collector *c, const struct assay_edit *edits,
                  uint32_t n, struct assay_err *err)
 {
@@ -80,36 +103,96 @@ static int judge(struct collector *c, const struct assay_edit *edits,
     if (rc)
         return rc;
     c->out->tried++;
-    rc = assay_candidate_try(&c->x, &y, &hope, err);
-    for (size_t i = 0; !rc && hope && i < c->x.s->n_samples; i++) {
-        rc = assay_candidate_run(&c->x, &y, i, err);
-        if (!rc)
-            assay_judge_count(&c->x, i, &t);
-    }
+    rc = measure(&c->x, &y, &t, &hope, err);
     if (!rc && hope)
         rc = keep(c, &y, &t, err);
     assay_candidate_close(&y);
-    /* A slice that the engine refuses is no fault that anybody could have. */
-    return rc == ASSAY_ERANGE || rc == ASSAY_EUNSUPPORTED || rc == ASSAY_EFORMAT
-               ? ASSAY_EDIT_NOT_HERE
-               : rc;
+    return refused(rc) ? ASSAY_EDIT_NOT_HERE : rc;
+}
+
+/* Does it give every element? */
+static int gives_all(const struct assay_search_ctx *x,
+                     const struct assay_edit *e, bool *all,
+                     struct assay_err *err)
+{
+    struct assay_candidate y;
+    struct assay_tally t = {0};
+    bool hope;
+    int rc = assay_candidate_open(&y, x, e, 1, err);
+
+    *all = false;
+    if (rc > 0)
+        return 0;
+    if (!rc) {
+        rc = measure(x, &y, &t, &hope, err);
+        *all = !rc && hope && t.all_matched == x->all;
+        assay_candidate_close(&y);
+    }
+    return refused(rc) ? 0 : rc;
+}
+
+/* The number farthest from e->value, towards `end`, that gives all as well:
+ * those that do are a range. */
+static int farthest(const struct assay_search_ctx *x, struct assay_edit e,
+                    int64_t end, int64_t *out, struct assay_err *err)
+{
+    int64_t far = end;
+    int rc = 0;
+
+    *out = e.value;
+    while (*out != far && rc == 0) {
+        int64_t half = (far - *out) / 2;
+        bool all;
+
+        e.value = *out + (half != 0 ? half : far - *out);
+        rc = gives_all(x, &e, &all, err);
+        if (all)
+            *out = e.value;
+        else
+            far = e.value - (far > *out ? 1 : -1);
+    }
+    return rc;
+}
+
+/* A number that is proved need not be the only one: the ends of its range. */
+static int whole_range(struct collector *c, const struct assay_edit *e,
+                       const struct assay_solution *s, struct assay_err *err)
+{
+    const int64_t ends[2] = {s->lo, s->hi};
+    int rc = 0;
+
+    for (unsigned i = 0; i < 2 && rc == 0; i++) {
+        struct assay_edit other = *e;
+        bool known = false;
+
+        rc = farthest(&c->x, *e, ends[i], &other.value, err);
+        for (uint32_t k = 0; k < s->n; k++)
+            known = known || s->values[k] == other.value;
+        if (rc == 0 && !known)
+            rc = judge(c, &other, 1, err);
+    }
+    return rc;
 }
 
 static int single(struct collector *c, struct assay_edit *e,
                   struct assay_err *err)
 {
-    int64_t values[ASSAY_SOLUTIONS];
-    uint32_t n;
+    struct assay_solution s;
+    size_t n = c->out->n_proved;
     int rc;
 
     if (!assay_cause_of(e->id)->solved)
         return judge(c, e, 1, err);
-    rc = assay_solve(&c->x, e, values, &n, err);
-    for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        e->value = values[i];
+    rc = assay_solve(&c->x, e, &s, err);
+    for (uint32_t i = 0; rc == 0 && i < s.n; i++) {
+        e->value = s.values[i];
         rc = judge(c, e, 1, err);
+        if (rc == 0 && c->out->n_proved > n) {
+            n = SIZE_MAX; /* once */
+            rc = whole_range(c, e, &s, err);
+        }
     }
-    return rc;
+    return refused(rc) ? ASSAY_EDIT_NOT_HERE : rc;
 }
 
 static int singles(struct collector *c, const struct assay_edit *only,
@@ -181,13 +264,17 @@ static int by_rank(const void *p, const void *q)
         return a->scope.kind == ASSAY_SCOPE_ALL ? -1 : 1;
     if (a->n_edits != b->n_edits)
         return a->n_edits < b->n_edits ? -1 : 1;
+    if (a->struck != b->struck)
+        return a->struck ? -1 : 1;
     if (a->differing_matched != b->differing_matched)
         return a->differing_matched > b->differing_matched ? -1 : 1;
     if (a->all_matched != b->all_matched)
         return a->all_matched > b->all_matched ? -1 : 1;
     if (a->edits[0].id != b->edits[0].id)
         return a->edits[0].id < b->edits[0].id ? -1 : 1;
-    return a->edits[0].variant < b->edits[0].variant ? -1 : 1;
+    if (a->edits[0].variant != b->edits[0].variant)
+        return a->edits[0].variant < b->edits[0].variant ? -1 : 1;
+    return a->turn < b->turn ? -1 : a->turn > b->turn;
 }
 
 /* A scope narrows what the whole output does not prove. */
@@ -215,6 +302,34 @@ static void sort(struct assay_search *s)
         qsort(s->v, s->n, sizeof(*s->v), by_rank);
 }
 
+/* Numbers of classes that are left, in order. */
+static void renumber(struct assay_search *s)
+{
+    uint32_t before = s->n_classes;
+
+    s->n_classes = 0;
+    for (uint32_t c = 1; c <= before; c++) {
+        bool any = false;
+
+        for (size_t i = 0; i < s->n_proved; i++) {
+            if (s->v[i].class_number != c)
+                continue;
+            any = true;
+            s->v[i].class_number = s->n_classes + 1;
+        }
+        s->n_classes += any;
+    }
+}
+
+void assay_search_sort(struct assay_search *s)
+{
+    s->n_proved = 0;
+    for (size_t i = 0; i < s->n; i++)
+        s->n_proved += s->v[i].proved;
+    sort(s);
+    renumber(s);
+}
+
 static int pairs(struct collector *c, struct assay_err *err)
 {
     struct assay_edit seeds[MAX_SEEDS];
@@ -232,10 +347,9 @@ static int pairs(struct collector *c, struct assay_err *err)
 
 /* ---- the search ------------------------------------------------------------ */
 
-static int open_context(struct assay_search_ctx *x,
-                        const struct assay_suspect *s,
-                        const struct assay_search_options *o,
-                        struct assay_arena *memory, struct assay_err *err)
+int assay_search_ctx_open(struct assay_search_ctx *x,
+                          const struct assay_suspect *s, uint32_t cpu_flags,
+                          struct assay_arena *memory, struct assay_err *err)
 {
     int rc;
 
@@ -243,7 +357,7 @@ static int open_context(struct assay_search_ctx *x,
     x->s = s;
     x->layer = assay_suspect_layer(s);
     x->output = assay_suspect_output(s);
-    x->cpu_flags = o->cpu_flags;
+    x->cpu_flags = cpu_flags;
     x->memory = memory;
     rc = assay_tensor_count(x->output, &x->n, &x->bytes, err);
     if (rc)
@@ -252,10 +366,21 @@ static int open_context(struct assay_search_ctx *x,
     x->channels =
         x->output->rank > 0 ? (size_t)x->output->dims[x->output->rank - 1] : 1;
     x->result = assay_arena_alloc(memory, x->bytes);
-    if (!x->result)
-        return no_memory(err);
-    rc = assay_judge_open(x, err);
-    return rc || x->differing == 0 ? rc : assay_sums_open(x, err);
+    return x->result ? 0 : no_memory(err);
+}
+
+static int open_context(struct assay_search_ctx *x,
+                        const struct assay_suspect *s,
+                        const struct assay_search_options *o,
+                        struct assay_arena *memory, struct assay_err *err)
+{
+    int rc = assay_search_ctx_open(x, s, o->cpu_flags, memory, err);
+
+    if (rc == 0)
+        rc = assay_judge_open(x, err);
+    return rc || x->differing == 0 || assay_suspect_is_segment(s)
+               ? rc
+               : assay_sums_open(x, err);
 }
 
 /* Proved edits that leave the same slice are one class. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which entries of the catalogue reproduce what a suspect got. Every entry is
- * judged by bytes: `proved` means that every element of every sample equals,
- * those that had been equal included. Entries that change the program alone
+ * judged by bytes: `proved` means that every element of every sample of the
+ * suspect equals, those that had been equal included. What a caller finds out
+ * on further samples it adds by assay_cause_apply and assay_search_sort. Entries that change the program alone
  * share one set of accumulators; others are tried on a few output channels
  * first. Pure; one thread.
  */
@@ -34,6 +35,8 @@ struct assay_hypothesis {
     uint64_t all_matched, all;
     uint64_t broken; /* equal ones that it makes differ */
     bool proved;
+    uint32_t turn; /* when it was tried: of a number the plainest comes first */
+    bool struck;   /* proved on the samples, refuted by a further input */
     /* Of proved ones: the same number, the same output for every input as far
      * as is proved; others are only not told apart by this data. */
     uint32_t class_number;
@@ -63,6 +66,24 @@ int assay_cause_search(struct assay_search **out, const struct assay_suspect *s,
                        const struct assay_search_options *o,
                        struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_search_free(struct assay_search *s); /* NULL safe */
+/* After `proved` of some was taken back: orders and counts anew. */
+void assay_search_sort(struct assay_search *s);
+
+/*
+ * What n hypotheses give on further inputs (by tensor of s->one, as those of a
+ * sample): out[i] takes as many bytes as the output has. base: what the engine
+ * gives for s->one on them. The samples of s are not looked at.
+ */
+int assay_cause_apply(uint8_t *const *out, const struct assay_suspect *s,
+                      const struct assay_hypothesis *const *v, size_t n,
+                      const void *const *inputs, const void *base,
+                      uint32_t cpu_flags, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+/* Elements of `out` that are as `got`; how many of base are not, and of those
+ * how many `out` gives. */
+uint64_t assay_cause_count(const struct assay_suspect *s, const void *base,
+                           const void *got, const void *out,
+                           uint64_t *differing, uint64_t *differing_matched);
 
 /* Accumulators of a sample's output, bias included, one an element; freed by
  * assay_free. NULL where the layer is no sum of integer products. */

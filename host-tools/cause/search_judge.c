@@ -114,8 +114,8 @@ static void find_scopes(struct assay_search_ctx *x)
         add_scope(x, ASSAY_SCOPE_EDGES, ring);
 }
 
-static bool inside(const struct assay_search_ctx *x,
-                   const struct assay_scope *s, size_t e)
+bool assay_judge_inside(const struct assay_search_ctx *x,
+                        const struct assay_scope *s, size_t e)
 {
     const struct assay_tensor *t = x->output;
     int h = axis_of(t, 'H'), w = axis_of(t, 'W');
@@ -179,7 +179,9 @@ int assay_judge_open(struct assay_search_ctx *x, struct assay_err *err)
         return no_memory(err);
     for (size_t e = 0; e < x->n; e++)
         for (uint32_t k = 0; k < x->n_scopes; k++)
-            x->masks[e] |= (uint8_t)(inside(x, &x->scopes[k], e) ? 1u << k : 0);
+            x->masks[e] |=
+                (uint8_t)(assay_judge_inside(x, &x->scopes[k], e) ? 1u << k
+                                                                  : 0);
     return 0;
 }
 

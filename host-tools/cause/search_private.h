@@ -2,7 +2,8 @@
 /*
  * The inside of a search: search.c asks, search_run.c computes what an edited
  * layer gives, search_sums.c the same from shared accumulators,
- * search_judge.c counts, search_solve.c finds free numbers.
+ * search_judge.c counts, search_solve.c finds free numbers, search_apply.c
+ * gives what a hypothesis says of other inputs.
  */
 #ifndef ASSAY_CAUSE_SEARCH_PRIVATE_H
 #define ASSAY_CAUSE_SEARCH_PRIVATE_H
@@ -43,6 +44,13 @@ struct assay_search_ctx {
     uint8_t *result; /* bytes of one output */
     struct assay_arena *memory;
 };
+
+/* What is known before a sample is looked at; no sums, no scopes yet. Memory
+ * is the arena's. */
+int assay_search_ctx_open(struct assay_search_ctx *x,
+                          const struct assay_suspect *s, uint32_t cpu_flags,
+                          struct assay_arena *memory, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 
 /* An edited layer: its slice, freed by assay_candidate_close. */
 struct assay_candidate {
@@ -103,6 +111,9 @@ void assay_sums_run(const struct assay_search_ctx *x,
 /* search_judge.c */
 int assay_judge_open(struct assay_search_ctx *x, struct assay_err *err)
     ASSAY_MUST_CHECK;
+/* Does element e of the output lie in the scope? */
+bool assay_judge_inside(const struct assay_search_ctx *x,
+                        const struct assay_scope *s, size_t e);
 /* Adds what x->result of a sample matches. */
 void assay_judge_count(const struct assay_search_ctx *x, size_t sample,
                        struct assay_tally *t);
@@ -120,10 +131,15 @@ static inline bool assay_judge_differs(const struct assay_search_ctx *x,
 }
 
 /* search_solve.c: values of e->value that the differing elements allow, the
- * plainest first; how many in *n (0: none). */
+ * plainest first, and the range that all of them allow (empty: n is 0). */
 #define ASSAY_SOLUTIONS 4
+struct assay_solution {
+    int64_t values[ASSAY_SOLUTIONS];
+    uint32_t n;
+    int64_t lo, hi;
+};
 int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
-                int64_t *values, uint32_t *n, struct assay_err *err)
+                struct assay_solution *out, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
 #endif

@@ -28,6 +28,7 @@ int assay_candidate_open(struct assay_candidate *c,
 
     memset(c, 0, sizeof(*c));
     rc = assay_slice_copy(&c->slice, x->s->one, err);
+    c->layer = x->s->edited;
     for (uint32_t i = 0; i < n && !rc; i++) {
         if (edits[i].id == ASSAY_CAUSE_A1)
             rc = open_partial(c, x, edits[i].variant);
@@ -68,7 +69,8 @@ static bool only_behind(const struct assay_search_ctx *x,
     const struct assay_layer *a = x->layer, *b = &c->slice->layers[0];
     const struct assay_tensor *y = &c->slice->tensors[b->output];
 
-    return c->slice->n_layers > 1 && y->dtype == x->output->dtype &&
+    return !assay_suspect_is_segment(x->s) && c->slice->n_layers > 1 &&
+           y->dtype == x->output->dtype &&
            memcmp(y->dims, x->output->dims, sizeof(y->dims)) == 0 &&
            c->layer == 0 && a->op == b->op && a->n_inputs == b->n_inputs &&
            memcmp(a->inputs, b->inputs, a->n_inputs * sizeof(*a->inputs)) ==
@@ -281,6 +283,25 @@ static int try_channel(const struct assay_search_ctx *x,
     return rc;
 }
 
+/* A segment costs as much as all of its layers: one sample must show half of
+ * what differs there. */
+static int try_segment(const struct assay_search_ctx *x,
+                       const struct assay_candidate *c, bool *hope,
+                       struct assay_err *err)
+{
+    const uint8_t *got = x->s->samples[x->worst].got;
+    size_t matched = 0;
+    int rc = assay_candidate_run(x, c, x->worst, err);
+
+    for (size_t i = 0; i < x->n_first_differing && !rc; i++) {
+        size_t e = x->first[i] * x->width;
+
+        matched += memcmp(x->result + e, got + e, x->width) == 0;
+    }
+    *hope = 2 * matched >= x->n_first_differing;
+    return rc;
+}
+
 int assay_candidate_try(const struct assay_search_ctx *x,
                         const struct assay_candidate *c, bool *hope,
                         struct assay_err *err)
@@ -290,5 +311,7 @@ int assay_candidate_try(const struct assay_search_ctx *x,
         *hope = hope_of_sums(x, c);
         return 0;
     }
+    if (assay_suspect_is_segment(x->s))
+        return try_segment(x, c, hope, err);
     return can_cut(x, c) ? try_channel(x, c, hope, err) : 0;
 }

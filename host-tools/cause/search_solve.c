@@ -4,6 +4,10 @@
  * that padding holds moves an element's accumulator by K a step, and the
  * program is monotone, so each element leaves an interval of numbers.
  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "host-tools/cause/edit_pad.h"
 #include "host-tools/cause/search_private.h"
 #include "kernels/requant.h"
@@ -157,27 +161,34 @@ static bool scan(struct guess *g)
     return false;
 }
 
-/* The plainest of the numbers that are left, within the input's type or, of 8
- * bits, next to it; how many. */
-static uint32_t plainest(const struct guess *g, int64_t lo, int64_t hi,
-                         int64_t *values)
+static void one_value(struct assay_solution *out, int64_t v)
 {
-    static const int64_t plain[] = {0, 128, -128, 255, 127, 1};
-    uint32_t n = 0;
-
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-        if (plain[i] >= g->lo && plain[i] <= g->hi && n < ASSAY_SOLUTIONS - 1)
-            values[n++] = plain[i];
-    if (n == 0)
-        values[n++] = g->lo > hi   ? g->lo
-                      : g->hi < lo ? g->hi
-                      : g->lo > lo ? g->lo
-                                   : lo;
-    return n;
+    out->values[0] = out->lo = out->hi = v;
+    out->n = 1;
 }
 
-static uint32_t solve_sum(const struct assay_search_ctx *x, uint32_t variant,
-                          int64_t *values)
+/* The plainest of the numbers that are left, within the input's type or, of 8
+ * bits, next to it. */
+static void plainest(const struct guess *g, int64_t lo, int64_t hi,
+                     struct assay_solution *out)
+{
+    static const int64_t plain[] = {0, 128, -128, 255, 127, 1};
+
+    out->lo = g->lo;
+    out->hi = g->hi;
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        if (plain[i] >= g->lo && plain[i] <= g->hi &&
+            out->n < ASSAY_SOLUTIONS - 1)
+            out->values[out->n++] = plain[i];
+    if (out->n == 0)
+        out->values[out->n++] = g->lo > hi   ? g->lo
+                                : g->hi < lo ? g->hi
+                                : g->lo > lo ? g->lo
+                                             : lo;
+}
+
+static void solve_sum(const struct assay_search_ctx *x, uint32_t variant,
+                      struct assay_solution *out)
 {
     const struct assay_tensor *in = &x->s->one->tensors[x->layer->inputs[0]];
     struct guess g = {.x = x,
@@ -189,17 +200,17 @@ static uint32_t solve_sum(const struct assay_search_ctx *x, uint32_t variant,
     for (unsigned wide = 0; wide < 2; wide++) {
         g.lo = wide ? INT16_MIN : lo;
         g.hi = wide ? INT16_MAX : hi;
-        if (narrow(&g))
-            return plainest(&g, lo, hi, values);
+        if (narrow(&g)) {
+            plainest(&g, lo, hi, out);
+            return;
+        }
         if (assay_dtype_bytes(in->dtype) > 1)
             break; /* there is no wider type to pad with */
     }
     g.lo = lo;
     g.hi = hi;
-    if (!scan(&g))
-        return 0;
-    values[0] = g.lo;
-    return 1;
+    if (scan(&g))
+        one_value(out, g.lo);
 }
 
 /* ---- layers that are no sums ------------------------------------------------- */
@@ -230,7 +241,7 @@ static int compare(const struct assay_search_ctx *x, const struct assay_edit *e,
 /* Of a pool, which rises with the number: the least one with none too low. */
 static int solve_pool(const struct assay_search_ctx *x,
                       const struct assay_edit *e, int64_t lo, int64_t hi,
-                      int64_t *values, uint32_t *n, struct assay_err *err)
+                      struct assay_solution *out, struct assay_err *err)
 {
     struct assay_edit trial = *e;
     size_t low = 1, high = 0;
@@ -247,23 +258,122 @@ static int solve_pool(const struct assay_search_ctx *x,
             hi = trial.value - 1;
     }
     if (!rc && low == 0 && high == 0)
-        values[(*n)++] = trial.value;
+        one_value(out, trial.value);
+    return rc;
+}
+
+/* ---- segments ---------------------------------------------------------------- */
+
+#define STEPS 4 /* of the search for a number */
+
+static double value_at(const struct assay_search_ctx *x, const void *bytes,
+                       size_t e)
+{
+    union assay_value v;
+
+    assay_load_values(x->output->dtype, (const uint8_t *)bytes + e * x->width,
+                      &v, 1);
+    return x->output->dtype == ASSAY_F32 ? (double)v.f : (double)v.i;
+}
+
+static int by_value(const void *p, const void *q)
+{
+    double a = *(const double *)p, b = *(const double *)q;
+
+    return (a > b) - (a < b);
+}
+
+/* Where the line through what two numbers give meets what was got: the median
+ * of the differing elements. y0, y1: what v0 and v1 give. */
+static bool crossing(const struct assay_search_ctx *x, const double *y0,
+                     const double *y1, int64_t v0, int64_t v1, double *out)
+{
+    double at[ASSAY_FIRST_ELEMENTS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < x->n_first_differing; i++) {
+        double got = value_at(x, x->s->samples[x->worst].got, x->first[i]);
+
+        if (y1[i] != y0[i])
+            at[n++] = (double)v0 +
+                      (got - y0[i]) / (y1[i] - y0[i]) * (double)(v1 - v0);
+    }
+    if (n == 0)
+        return false;
+    qsort(at, n, sizeof(*at), by_value);
+    *out = at[n / 2];
+    return true;
+}
+
+/* What the first differing elements are with that number. */
+static int values_with(const struct assay_search_ctx *x,
+                       const struct assay_edit *e, int64_t v, double *y,
+                       bool *all, struct assay_err *err)
+{
+    const uint8_t *got = x->s->samples[x->worst].got;
+    struct assay_edit trial = *e;
+    struct assay_candidate c;
+    int rc;
+
+    trial.value = v;
+    *all = true;
+    rc = assay_candidate_open(&c, x, &trial, 1, err);
+    if (rc)
+        return rc;
+    rc = assay_candidate_run(x, &c, x->worst, err);
+    assay_candidate_close(&c);
+    for (size_t i = 0; i < x->n_first_differing && !rc; i++) {
+        size_t at = x->first[i] * x->width;
+
+        y[i] = value_at(x, x->result, x->first[i]);
+        *all = *all && memcmp(x->result + at, got + at, x->width) == 0;
+    }
+    return rc;
+}
+
+/* What stands behind the layer is not known to rise, but to be a line or near
+ * to one: a few steps of the secant. */
+static int solve_segment(const struct assay_search_ctx *x,
+                         const struct assay_edit *e, int64_t zero,
+                         struct assay_solution *out, struct assay_err *err)
+{
+    double y0[ASSAY_FIRST_ELEMENTS], y1[ASSAY_FIRST_ELEMENTS], at;
+    int64_t v0 = zero, v1 = zero + 64;
+    bool all;
+    int rc = 0;
+
+    for (size_t i = 0; i < x->n_first_differing; i++)
+        y0[i] = value_at(x, x->s->samples[x->worst].base, x->first[i]);
+    for (unsigned step = 0; step < STEPS && !rc; step++) {
+        rc = values_with(x, e, v1, y1, &all, err);
+        if (rc == 0 && all)
+            one_value(out, v1);
+        if (rc || all || !crossing(x, y0, y1, v0, v1, &at) ||
+            !(fabs(at) < INT16_MAX))
+            break;
+        memcpy(y0, y1, sizeof(y0));
+        v0 = v1;
+        v1 = (int64_t)llround(at);
+        if (v1 == v0 || v1 == zero)
+            break;
+    }
     return rc;
 }
 
 int assay_solve(const struct assay_search_ctx *x, const struct assay_edit *e,
-                int64_t *values, uint32_t *n, struct assay_err *err)
+                struct assay_solution *out, struct assay_err *err)
 {
     const struct assay_tensor *in = &x->s->one->tensors[x->layer->inputs[0]];
-    int64_t lo, hi;
+    int64_t zero = in->quant.n > 0 ? in->quant.zero_point[0] : 0, lo, hi;
 
-    *n = 0;
-    if (x->layer->op == ASSAY_OP_POOL && assay_dtype_is_int(x->output->dtype)) {
-        assay_dtype_range(in->dtype, &lo, &hi);
-        return solve_pool(x, e, lo, hi, values, n, err);
-    }
+    out->n = 0;
+    assay_dtype_range(in->dtype, &lo, &hi);
+    if (assay_suspect_is_segment(x->s))
+        return solve_segment(x, e, zero, out, err);
+    if (x->layer->op == ASSAY_OP_POOL && assay_dtype_is_int(x->output->dtype))
+        return solve_pool(x, e, lo, hi, out, err);
     if (x->sums && x->layer->op == ASSAY_OP_CONV2D &&
         assay_dtype_is_int(x->output->dtype))
-        *n = solve_sum(x, e->variant, values);
+        solve_sum(x, e->variant, out);
     return 0;
 }

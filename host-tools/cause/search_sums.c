@@ -8,8 +8,7 @@
 
 #include "host-tools/cause/search_private.h"
 #include "kernels/requant.h"
-#include "lib/core/slice_part.h"
-#include "lib/engine/once.h"
+#include "lib/engine/sums.h"
 
 #define BLOCK 1024 /* values at a time */
 
@@ -18,119 +17,24 @@ static int no_memory(struct assay_err *err)
     return assay_fail(err, ASSAY_EMEMORY, "no memory for accumulators");
 }
 
-static bool is_sum(const struct assay_layer *l)
-{
-    return l->op == ASSAY_OP_CONV2D || l->op == ASSAY_OP_GEMM ||
-           l->op == ASSAY_OP_CONV_TRANSPOSE2D;
-}
-
-/* Can no sum leave 32 bits, whatever the input? */
-static bool fits_32(const struct assay_slice *s, const struct assay_layer *l)
-{
-    const struct assay_tensor *w = &s->tensors[l->inputs[1]];
-    int64_t products = 1;
-
-    for (uint32_t a = 1; a < w->rank; a++)
-        products *= w->dims[a];
-    if (l->op == ASSAY_OP_CONV_TRANSPOSE2D)
-        products *= w->dims[0]; /* more than any one sum has */
-    return products <= INT32_MAX / (255 * 255);
-}
-
-/* 8-bit elements in 16 bits: their sums are then 64 bits wide. */
-static int widen(struct assay_slice *s, uint32_t tensor, const void **value,
-                 struct assay_err *err)
-{
-    struct assay_tensor *t = &s->tensors[tensor];
-    size_t n, bytes;
-    int16_t *wide;
-    int rc = assay_tensor_count(t, &n, &bytes, err);
-
-    if (rc)
-        return rc;
-    wide = assay_arena_array(s->arena, n, sizeof(*wide));
-    if (!wide)
-        return no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        wide[i] = t->dtype == ASSAY_S8 ? (int16_t)((const int8_t *)*value)[i]
-                                       : (int16_t)((const uint8_t *)*value)[i];
-    t->dtype = ASSAY_S16;
-    *value = wide;
-    return 0;
-}
-
-/* The layer computes its sum alone. */
-static void strip(struct assay_slice *s, bool narrow)
-{
-    struct assay_layer *l = &s->layers[0];
-    struct assay_tensor *y = &s->tensors[l->output];
-
-    y->dtype = narrow ? ASSAY_S32 : ASSAY_S64;
-    y->quant = (struct assay_quant){.axis = -1};
-    l->out_program = (struct assay_program){.n_steps = 0};
-    l->p.conv2d.has_bias = l->p.conv2d.has_second = false;
-    l->n_inputs = 2;
-}
-
 static int sums_of(struct assay_search_ctx *x, size_t sample, int64_t *out,
                    struct assay_err *err)
 {
-    const void *values[ASSAY_MAX_LAYER_INPUTS];
-    uint32_t inputs = assay_suspect_inputs(x->s), first = x->layer->inputs[0];
-    bool narrow = assay_dtype_bytes(x->s->one->tensors[first].dtype) == 1 &&
-                  fits_32(x->s->one, x->layer);
-    struct assay_slice *s;
-    int rc = assay_slice_copy(&s, x->s->one, err);
-
-    if (rc)
-        return rc;
-    memcpy(values, x->s->samples[sample].inputs, inputs * sizeof(*values));
-    strip(s, narrow);
-    if (!narrow && assay_dtype_bytes(s->tensors[first].dtype) == 1)
-        rc = widen(s, first, &values[first], err);
-    if (!rc)
-        rc = assay_once(s, x->cpu_flags, values, inputs, out,
-                        x->n * (narrow ? sizeof(int32_t) : sizeof(int64_t)),
-                        err);
-    if (!rc && narrow)
-        for (size_t e = x->n; e-- > 0;) /* in place, from the end */
-            out[e] = ((const int32_t *)(const void *)out)[e];
-    assay_slice_free(s);
-    return rc;
+    return assay_sums_compute(
+        out, x->n, x->s->one, x->s->samples[sample].inputs,
+        assay_suspect_inputs(x->s), x->cpu_flags, NULL, err);
 }
 
 static int second_of(struct assay_search_ctx *x, size_t sample,
                      struct assay_err *err)
 {
-    const struct assay_layer *l = x->layer;
-    uint32_t tensor = l->inputs[l->n_inputs - 1];
-    const struct assay_tensor *t = &x->s->one->tensors[tensor];
-    const uint8_t *from = t->role == ASSAY_ROLE_CONSTANT
-                              ? t->data
-                              : x->s->samples[sample].inputs[tensor];
     int32_t *to = assay_arena_array(x->memory, x->n, sizeof(*to));
 
     if (!to)
         return no_memory(err);
-    for (size_t e = 0; e < x->n; e++) {
-        union assay_value v;
-
-        assay_load_values(t->dtype, from + e * assay_dtype_bytes(t->dtype), &v,
-                          1);
-        to[e] = (int32_t)v.i;
-    }
+    assay_sums_second(to, x->n, x->s->one, x->s->samples[sample].inputs);
     x->sums[sample].second = to;
     return 0;
-}
-
-/* Integers, and weights that are known. */
-static bool has_sums(const struct assay_search_ctx *x)
-{
-    const struct assay_tensor *t = x->s->one->tensors;
-
-    return is_sum(x->layer) &&
-           assay_dtype_is_int(t[x->layer->inputs[0]].dtype) &&
-           t[x->layer->inputs[1]].role == ASSAY_ROLE_CONSTANT;
 }
 
 int assay_sums_open(struct assay_search_ctx *x, struct assay_err *err)
@@ -138,7 +42,7 @@ int assay_sums_open(struct assay_search_ctx *x, struct assay_err *err)
     size_t samples = x->s->n_samples;
     int rc = 0;
 
-    if (!has_sums(x))
+    if (!assay_sums_has(x->s->one))
         return 0;
     x->sums = assay_arena_array(x->memory, samples, sizeof(*x->sums));
     if (!x->sums)
@@ -168,7 +72,7 @@ int assay_cause_sums(int64_t **out, const struct assay_suspect *s,
     int rc = assay_tensor_count(y, &x.n, &bytes, err);
 
     *out = NULL;
-    if (rc || !has_sums(&x))
+    if (rc || !assay_sums_has(s->one))
         return rc;
     sums = assay_calloc(x.n, sizeof(*sums));
     if (!sums)

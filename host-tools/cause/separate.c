@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-#include "host-tools/cause/search_private.h"
 #include "kernels/requant.h"
 #include "lib/engine/once.h"
 
-#define CLASSES 16
+#define CLASSES 32
 #define TRIES 48
 
 struct maker {
@@ -99,122 +98,158 @@ static void fill(struct maker *m, unsigned k, void **inputs)
 
 /* ---- outputs of each class ------------------------------------------------- */
 
-struct classes {
-    struct assay_candidate v[CLASSES];
-    uint8_t *out[CLASSES];
+/* One hypothesis of each class, the first ones of more than fit. */
+static uint32_t choose(const struct assay_search *found,
+                       const struct assay_hypothesis **v)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < found->n_proved && n < CLASSES; i++)
+        if (found->v[i].class_number == n + 1)
+            v[n++] = &found->v[i];
+    return n;
+}
+
+struct trial {
+    const struct assay_suspect *s;
+    const struct assay_hypothesis *v[CLASSES];
     uint32_t n;
+    void **inputs;
+    uint8_t *base, *out[CLASSES];
+    uint32_t group[CLASSES];
     size_t bytes, width;
 };
 
-static void close_classes(struct classes *c)
-{
-    for (uint32_t i = 0; i < c->n; i++) {
-        assay_candidate_close(&c->v[i]);
-        assay_free(c->out[i]);
-    }
-}
-
-static int open_classes(struct classes *c, const struct assay_suspect *s,
-                        const struct assay_search *found, struct assay_err *err)
+static int open_trial(struct trial *t, const struct assay_suspect *s,
+                      const struct assay_search *found, struct assay_err *err)
 {
     const struct assay_tensor *y = assay_suspect_output(s);
-    const struct assay_search_ctx x = {.s = s};
-    size_t n;
-    int rc = assay_tensor_count(y, &n, &c->bytes, err);
+    uint32_t inputs = assay_suspect_inputs(s);
+    size_t n, bytes;
+    int rc = assay_tensor_count(y, &n, &t->bytes, err);
 
-    c->width = assay_dtype_bytes(y->dtype);
-    for (size_t i = 0; !rc && i < found->n_proved && c->n < CLASSES; i++) {
-        const struct assay_hypothesis *h = &found->v[i];
-
-        if (h->class_number != c->n + 1)
-            continue; /* its class has one already */
-        if (!assay_cause_is_slice(assay_cause_of(h->edits[0].id)))
-            break; /* nothing that could be run on another input */
-        rc = assay_candidate_open(&c->v[c->n], &x, h->edits, h->n_edits, err);
-        if (rc)
-            break;
-        c->out[c->n] = assay_alloc(c->bytes + 1);
-        c->n++;
-        rc = c->out[c->n - 1] ? 0 : no_memory(err);
+    t->s = s;
+    t->width = assay_dtype_bytes(y->dtype);
+    t->n = choose(found, t->v);
+    t->inputs = assay_calloc(inputs + 1, sizeof(*t->inputs));
+    t->base = assay_alloc(t->bytes + 1);
+    if (rc == 0 && (!t->inputs || !t->base))
+        rc = no_memory(err);
+    for (uint32_t i = 0; i < t->n && rc == 0; i++) {
+        t->out[i] = assay_alloc(t->bytes + 1);
+        rc = t->out[i] ? 0 : no_memory(err);
+    }
+    for (uint32_t i = 0; i < inputs && rc == 0; i++) {
+        rc = assay_tensor_count(&s->one->tensors[i], &n, &bytes, err);
+        if (rc || s->one->tensors[i].role == ASSAY_ROLE_CONSTANT)
+            continue;
+        t->inputs[i] = assay_alloc(bytes + 1);
+        rc = t->inputs[i] ? 0 : no_memory(err);
     }
     return rc;
 }
 
+static void close_trial(struct trial *t)
+{
+    for (uint32_t i = 0; t->inputs && i < assay_suspect_inputs(t->s); i++)
+        assay_free(t->inputs[i]);
+    for (uint32_t i = 0; i < t->n; i++)
+        assay_free(t->out[i]);
+    assay_free(t->inputs);
+    assay_free(t->base);
+}
+
+static int run(struct trial *t, uint32_t cpu_flags, struct assay_err *err)
+{
+    const void *const *inputs = (const void *const *)t->inputs;
+    int rc = assay_once(t->s->one, cpu_flags, inputs,
+                        assay_suspect_inputs(t->s), t->base, t->bytes, err);
+
+    return rc ? rc
+              : assay_cause_apply(t->out, t->s, t->v, t->n, inputs, t->base,
+                                  cpu_flags, err);
+}
+
 /* Groups of equal outputs; how many. */
-static uint32_t group(const struct classes *c, uint32_t *groups)
+static uint32_t group(struct trial *t)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < c->n; i++) {
+    for (uint32_t i = 0; i < t->n; i++) {
         uint32_t k = 0;
 
-        while (k < i && memcmp(c->out[k], c->out[i], c->bytes) != 0)
+        while (k < i && memcmp(t->out[k], t->out[i], t->bytes) != 0)
             k++;
-        groups[i] = k < i ? groups[k] : n++;
+        t->group[i] = k < i ? t->group[k] : n++;
     }
     return n;
 }
 
-static uint64_t count(const struct classes *c)
+static uint64_t count(const struct trial *t)
 {
     uint64_t n = 0;
 
-    for (size_t e = 0; e + c->width <= c->bytes; e += c->width) {
+    for (size_t e = 0; e + t->width <= t->bytes; e += t->width) {
         bool equal = true;
 
-        for (uint32_t i = 1; i < c->n; i++)
+        for (uint32_t i = 1; i < t->n; i++)
             equal =
-                equal && memcmp(c->out[0] + e, c->out[i] + e, c->width) == 0;
+                equal && memcmp(t->out[0] + e, t->out[i] + e, t->width) == 0;
         n += !equal;
     }
     return n;
 }
 
-static int run_all(const struct classes *c, const struct assay_suspect *s,
-                   void **inputs, uint32_t cpu_flags, struct assay_err *err)
+/* ---- the search ------------------------------------------------------------ */
+
+/* What was kept of an earlier trial is overwritten by the next ones. */
+static void keep(struct trial *best, struct trial *t)
 {
+    struct trial other = *best;
+
+    *best = *t;
+    *t = other;
+}
+
+static int search(struct trial *best, struct trial *t,
+                  struct assay_separation *out, uint32_t cpu_flags,
+                  struct assay_err *err)
+{
+    struct maker m = {.s = t->s, .seed = 0x9e3779b97f4a7c15u};
     int rc = 0;
 
-    for (uint32_t i = 0; i < c->n && !rc; i++)
-        rc = assay_once(c->v[i].slice, cpu_flags, (const void *const *)inputs,
-                        assay_suspect_inputs(s), c->out[i], c->bytes, err);
+    for (unsigned k = 0; k < TRIES && rc == 0 && out->n_groups < t->n; k++) {
+        uint32_t n;
+
+        fill(&m, k, t->inputs);
+        rc = run(t, cpu_flags, err);
+        out->tried++;
+        n = rc ? 0 : group(t);
+        if (n <= out->n_groups)
+            continue;
+        out->n_groups = n;
+        out->differing = count(t);
+        keep(best, t);
+    }
     return rc;
 }
 
-/* ---- the search ------------------------------------------------------------ */
-
-static int allocate(const struct assay_suspect *s, void **inputs,
-                    struct assay_err *err)
+/* The best trial becomes the caller's. */
+static int hand_over(struct assay_separation *out, struct trial *best,
+                     struct assay_err *err)
 {
-    for (uint32_t t = 0; t < assay_suspect_inputs(s); t++) {
-        size_t n, bytes;
-        int rc = assay_tensor_count(&s->one->tensors[t], &n, &bytes, err);
-
-        if (rc)
-            return rc;
-        if (s->one->tensors[t].role == ASSAY_ROLE_CONSTANT)
-            continue;
-        inputs[t] = assay_alloc(bytes + 1);
-        if (!inputs[t])
-            return no_memory(err);
-    }
+    out->group = assay_calloc(CLASSES, sizeof(*out->group));
+    out->outputs = assay_calloc(CLASSES, sizeof(*out->outputs));
+    if (!out->group || !out->outputs)
+        return no_memory(err);
+    memcpy(out->group, best->group, sizeof(best->group));
+    memcpy(out->outputs, best->out, sizeof(best->out));
+    memset(best->out, 0, sizeof(best->out));
+    out->inputs = best->inputs;
+    out->base = best->base;
+    best->inputs = NULL;
+    best->base = NULL;
     return 0;
-}
-
-static void keep(struct assay_separation *out, void **inputs,
-                 const uint32_t *groups, uint32_t n, const struct classes *c)
-{
-    void **mine = out->inputs;
-
-    for (uint32_t t = 0; t < out->n_inputs; t++) {
-        void *other = mine[t];
-
-        mine[t] = inputs[t];
-        inputs[t] = other;
-    }
-    memcpy(out->group, groups, c->n * sizeof(*groups));
-    out->n_groups = n;
-    out->differing = count(c);
 }
 
 int assay_cause_separate(struct assay_separation *out,
@@ -222,39 +257,22 @@ int assay_cause_separate(struct assay_separation *out,
                          const struct assay_search *found, uint32_t cpu_flags,
                          struct assay_err *err)
 {
-    struct maker m = {.s = s, .seed = 0x9e3779b97f4a7c15u};
-    uint32_t groups[CLASSES], inputs = assay_suspect_inputs(s);
-    void **trial = assay_calloc(inputs + 1, sizeof(*trial));
-    struct classes c = {.n = 0};
+    struct trial t = {.n = 0}, best = {.n = 0};
     int rc;
 
     memset(out, 0, sizeof(*out));
-    out->n_inputs = inputs;
-    out->inputs = assay_calloc(inputs + 1, sizeof(*out->inputs));
-    out->group = assay_calloc(CLASSES, sizeof(*out->group));
-    rc = trial && out->inputs && out->group ? 0 : no_memory(err);
-    if (!rc)
-        rc = allocate(s, trial, err);
-    if (!rc)
-        rc = allocate(s, out->inputs, err);
-    if (!rc)
-        rc = open_classes(&c, s, found, err);
-    out->n_classes = c.n;
-    out->n_groups = c.n > 0;
-    for (unsigned k = 0; k < TRIES && !rc && out->n_groups < c.n; k++) {
-        uint32_t n;
-
-        fill(&m, k, trial);
-        rc = run_all(&c, s, trial, cpu_flags, err);
-        out->tried++;
-        n = rc ? 0 : group(&c, groups);
-        if (n > out->n_groups)
-            keep(out, trial, groups, n, &c);
-    }
-    close_classes(&c);
-    for (uint32_t t = 0; trial && t < inputs; t++)
-        assay_free(trial[t]);
-    assay_free(trial);
+    rc = open_trial(&t, s, found, err);
+    if (rc == 0)
+        rc = open_trial(&best, s, found, err);
+    out->n_inputs = assay_suspect_inputs(s);
+    out->n_classes = t.n;
+    out->n_groups = t.n > 0;
+    if (rc == 0)
+        rc = search(&best, &t, out, cpu_flags, err);
+    if (rc == 0)
+        rc = hand_over(out, &best, err);
+    close_trial(&t);
+    close_trial(&best);
     if (rc)
         assay_separation_close(out);
     return rc;
@@ -264,7 +282,11 @@ void assay_separation_close(struct assay_separation *s)
 {
     for (uint32_t t = 0; s->inputs && t < s->n_inputs; t++)
         assay_free(s->inputs[t]);
+    for (uint32_t i = 0; s->outputs && i < s->n_classes; i++)
+        assay_free(s->outputs[i]);
     assay_free(s->inputs);
+    assay_free(s->outputs);
+    assay_free(s->base);
     assay_free(s->group);
     memset(s, 0, sizeof(*s));
 }

@@ -12,7 +12,9 @@
 struct assay_separation {
     void **inputs; /* by tensor of s->one, dense; constants: NULL; owned */
     uint32_t n_inputs;
-    uint32_t n_classes; /* of the proved ones that were compared */
+    void *base;         /* what the engine gives on them; owned */
+    uint32_t n_classes; /* of the proved ones that were compared: 1 to this */
+    uint8_t **outputs;  /* by class number less one, on these inputs; owned */
     uint32_t *group;    /* by class number less one: equal, equal outputs */
     uint32_t n_groups;  /* 1: nothing was told apart */
     uint64_t differing; /* elements in which not all groups are equal */

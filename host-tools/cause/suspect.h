@@ -19,7 +19,11 @@ struct assay_suspect_sample {
 };
 
 struct assay_suspect {
-    const struct assay_slice *one; /* assay_slice_single() of the layer */
+    /* assay_slice_single() of the layer; or a segment, assay_slice_part(): the
+     * layers in front of one whose outputs nobody saw, and that one, the last.
+     * What is compared is what the last one gives. */
+    const struct assay_slice *one;
+    uint32_t edited; /* the layer of `one` that is thought to be at fault */
     /* The slice it stands in, for entries that look at its neighbours (scale
      * of another tensor, swapped outputs); NULL: none. */
     const struct assay_slice *whole;
@@ -28,21 +32,27 @@ struct assay_suspect {
     size_t n_samples;
 };
 
-/* The layer, and its output tensor. */
+/* The layer at fault. */
 static inline const struct assay_layer *assay_suspect_layer(
     const struct assay_suspect *s)
 {
-    return &s->one->layers[s->one->n_layers - 1];
+    return &s->one->layers[s->edited];
 }
+static inline bool assay_suspect_is_segment(const struct assay_suspect *s)
+{
+    return s->one->n_layers > 1;
+}
+/* What is compared. */
 static inline const struct assay_tensor *assay_suspect_output(
     const struct assay_suspect *s)
 {
-    return &s->one->tensors[assay_suspect_layer(s)->output];
+    return &s->one->tensors[s->one->layers[s->one->n_layers - 1].output];
 }
-/* Tensors of `one` in front of its output: the layer's distinct inputs. */
+/* Tensors of `one` in front of its output; those that are not given are
+ * NULL. */
 static inline uint32_t assay_suspect_inputs(const struct assay_suspect *s)
 {
-    return assay_suspect_layer(s)->output;
+    return s->one->layers[s->one->n_layers - 1].output;
 }
 
 #endif

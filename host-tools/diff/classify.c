@@ -27,6 +27,7 @@ static const char *const reason_names[ASSAY_WHY_COUNT] = {
     [ASSAY_WHY_OP] = "operator not run",
     [ASSAY_WHY_AS_ENGINE] = "equals the engine, not the reference",
     [ASSAY_WHY_ERROR] = "error",
+    [ASSAY_WHY_OTHER_BUILD] = "of another build than its inputs",
 };
 
 const char *assay_row_status_name(enum assay_row_status s)

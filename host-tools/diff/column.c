@@ -41,6 +41,11 @@ struct assay_judgement assay_judge_column(const struct assay_column_facts *f)
         return judged(ASSAY_ROW_NOT_OBSERVED, ASSAY_WHY_NONE);
     if (!f->has_reference)
         return without_reference(f);
+    if (f->other_build)
+        return judged(f->mismatch == 0  ? ASSAY_ROW_EXACT
+                      : f->outside == 0 ? ASSAY_ROW_WITHIN
+                                        : ASSAY_ROW_INHERITED,
+                      ASSAY_WHY_OTHER_BUILD);
     if (f->mismatch == 0)
         return judged(ASSAY_ROW_EXACT,
                       f->inputs_equal ? ASSAY_WHY_NONE : ASSAY_WHY_MASKED);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/core/probe.h"
 #include "lib/core/slice.h"
 
 #define ASSAY_FIRST_MISMATCHES 8
@@ -49,15 +50,18 @@ enum {
  */
 struct assay_diff {
     uint64_t count;
-    uint64_t mismatch;  /* elements whose bits differ */
-    uint64_t outside;   /* elements outside the tolerance */
-    uint64_t higher;    /* elements with got > ref */
-    int64_t max_lsb;    /* integers: largest |got - ref| */
+    uint64_t mismatch;         /* elements whose bits differ */
+    uint64_t outside;          /* elements outside the tolerance */
+    uint64_t higher;           /* elements with got > ref */
+    uint64_t ref_nan, got_nan; /* floats, where anything differs */
+    int64_t max_lsb;           /* integers: largest |got - ref| */
     double max_abs;     /* on dequantized values; inf when only one is NaN */
     double mean_signed; /* of got - ref over all elements, in LSB or value */
-    double cosine;      /* on dequantized values; 1 when both are zero */
-    double sqnr_db;     /* 10 log10(sum ref^2 / sum diff^2); inf when equal */
-    double l1;          /* mean |got - ref| on dequantized values */
+    /* On dequantized values. NAN, and nothing is said, where a side that
+     * differs is one value throughout. */
+    double cosine;
+    double sqnr_db; /* 10 log10(sum ref^2 / sum diff^2); inf when equal */
+    double l1;      /* mean |got - ref| on dequantized values */
     uint64_t lsb_hist[ASSAY_LSB_HIST]; /* integers */
     /* Box around the mismatches, stored axes, both ends included. */
     int64_t box_lo[ASSAY_MAX_RANK], box_hi[ASSAY_MAX_RANK];
@@ -77,7 +81,8 @@ void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
                        const void *got, const struct assay_tolerance *tol,
                        struct assay_diff *out);
 /* out += d, for several samples of one layer. Counts and histograms add up,
- * cosine and SQNR are those of the worst sample, first[] is the earliest.
+ * cosine and SQNR are those of the worst sample (of which they are said),
+ * first[] is the earliest.
  * A zeroed `out` (count 0) is empty. */
 void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d);
 
@@ -125,6 +130,7 @@ enum assay_row_reason {
     ASSAY_WHY_OP,          /* operator is not known: see detail */
     ASSAY_WHY_AS_ENGINE,   /* sim, bpu: what the engine computes as well */
     ASSAY_WHY_ERROR,       /* see detail */
+    ASSAY_WHY_OTHER_BUILD, /* sim, bpu: of another build than its inputs */
     ASSAY_WHY_COUNT,
 };
 const char *assay_row_reason_name(enum assay_row_reason r); /* "masked" */
@@ -162,6 +168,9 @@ struct assay_column_facts {
     uint64_t mismatch, outside; /* against the reference */
     bool rerun; /* the engine ran it on the column's own inputs */
     uint64_t rerun_mismatch, rerun_outside; /* against that */
+    /* It is of another build than the tensors in front of it, which differ from
+     * the reference: it cannot be judged by them. */
+    bool other_build;
 };
 /* Is a re-run needed to judge? */
 bool assay_column_wants_rerun(const struct assay_column_facts *f);
@@ -261,14 +270,12 @@ struct assay_row_vendor {
     double cosine, threshold;
 };
 
-/* What the run's data reached in a layer, on the reference's inputs. */
+/* What the run's data reached in a layer. Borrowed. */
 struct assay_row_probe {
-    bool looked;   /* else nothing of it is known */
-    bool has_sums; /* the layer sums integer products: */
-    int64_t min, max;
-    int headroom;    /* bits by which they could grow in 32; negative: wraps */
-    int headroom_16; /* the same in 16 bits */
-    const char *const *never; /* steps that met no tie, or no end; borrowed */
+    const struct assay_probe *p; /* NULL: nothing of it is known */
+    bool by_board;               /* else by this process */
+    const char *const *steps;    /* p->n_steps texts */
+    const char *const *never;    /* what no value met */
     size_t n_never;
 };
 

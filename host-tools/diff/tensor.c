@@ -9,6 +9,8 @@
 
 struct sums {
     double diff, abs, rr, gg, rg, dd;
+    double r_lo, r_hi, g_lo, g_hi; /* of the n pairs that are finite */
+    size_t n;
 };
 
 #define WIDEN(type) \
@@ -133,6 +135,14 @@ static void sum_values(struct assay_diff *d, struct sums *s, double ref,
 {
     double diff = got - ref;
 
+    if (s->n++ == 0) {
+        s->r_lo = s->r_hi = ref;
+        s->g_lo = s->g_hi = got;
+    }
+    s->r_lo = fmin(s->r_lo, ref);
+    s->r_hi = fmax(s->r_hi, ref);
+    s->g_lo = fmin(s->g_lo, got);
+    s->g_hi = fmax(s->g_hi, got);
     s->rr += ref * ref;
     s->gg += got * got;
     s->rg += ref * got;
@@ -200,6 +210,8 @@ static void diff_floats(const struct assay_tensor *t, const float *ref,
             sum_values(d, s, (double)r, (double)g);
             s->diff += (double)g - (double)r;
         }
+        d->ref_nan += isnan(r);
+        d->got_nan += isnan(g);
         if (memcmp(&r, &g, sizeof(r)) == 0)
             continue;
         note_mismatch(t, d, i, (double)r, (double)g);
@@ -217,10 +229,10 @@ static void finish(struct assay_diff *d, const struct sums *s)
 
     d->mean_signed = s->diff / n;
     d->l1 = s->abs / n;
-    if (s->rr == 0.0 && s->gg == 0.0)
-        d->cosine = 1.0;
-    else if (s->rr == 0.0 || s->gg == 0.0)
-        d->cosine = 0.0;
+    if (s->n > 0 && s->dd == 0.0)
+        d->cosine = 1.0; /* +0 and -0 */
+    else if (s->r_lo == s->r_hi || s->g_lo == s->g_hi)
+        d->cosine = NAN; /* also where no pair is finite */
     else
         d->cosine = s->rg / (sqrt(s->rr) * sqrt(s->gg));
     if (s->dd == 0.0)
@@ -254,6 +266,15 @@ void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
     finish(out, &s);
 }
 
+/* Of samples that differ; the number, where one of them has none. */
+static double worst_cosine(const struct assay_diff *a,
+                           const struct assay_diff *b)
+{
+    if (a->mismatch == 0 || b->mismatch == 0)
+        return a->mismatch == 0 ? b->cosine : a->cosine;
+    return fmin(a->cosine, b->cosine);
+}
+
 void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
 {
     double n = (double)out->count, m = (double)d->count;
@@ -266,7 +287,7 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
     }
     out->mean_signed = (out->mean_signed * n + d->mean_signed * m) / (n + m);
     out->l1 = (out->l1 * n + d->l1 * m) / (n + m);
-    out->cosine = fmin(out->cosine, d->cosine);
+    out->cosine = worst_cosine(out, d);
     out->sqnr_db = fmin(out->sqnr_db, d->sqnr_db);
     out->max_abs = fmax(out->max_abs, d->max_abs);
     if (d->max_lsb > out->max_lsb)
@@ -292,4 +313,6 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
     out->mismatch += d->mismatch;
     out->outside += d->outside;
     out->higher += d->higher;
+    out->ref_nan += d->ref_nan;
+    out->got_nan += d->got_nan;
 }

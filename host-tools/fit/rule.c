@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host-tools/fit/space.h"
+#include "lib/core/form.h"
 
 /* ---- writing --------------------------------------------------------------- */
 
@@ -51,7 +52,7 @@ static void section(struct text *t, const char *name)
 static void joins(struct text *t, const struct assay_fit_choice *c, unsigned at,
                   bool bias, bool second)
 {
-    const char *round = assay_fit_round_name(c->v[ASSAY_FIT_SECOND_ROUND]);
+    const char *round = assay_round_name(c->v[ASSAY_FIT_SECOND_ROUND]);
     if (bias && c->v[ASSAY_FIT_BIAS] == at)
         step(t, "add", "bias", NULL);
     if (!second || c->v[ASSAY_FIT_SECOND] != at)
@@ -120,8 +121,7 @@ static void scaling(struct text *t, const struct assay_fit_space *space,
     }
     joins(t, c, ASSAY_FIT_AT_ACC, bias, second);
     width(t, c, ASSAY_FIT_WIDTH);
-    step(t, "shr", "pre_shift", assay_fit_round_name(c->v[ASSAY_FIT_PRE]),
-         NULL);
+    step(t, "shr", "pre_shift", assay_round_name(c->v[ASSAY_FIT_PRE]), NULL);
     if (sum)
         join_section(t, c, ASSAY_FIT_AT_PRE);
     joins(t, c, ASSAY_FIT_AT_PRE, bias, second);
@@ -130,23 +130,22 @@ static void scaling(struct text *t, const struct assay_fit_space *space,
     if (sum)
         join_section(t, c, ASSAY_FIT_AT_PRODUCT);
     joins(t, c, ASSAY_FIT_AT_PRODUCT, bias, second);
-    step(t, "shr", "post_shift", assay_fit_round_name(c->v[ASSAY_FIT_POST]),
-         NULL);
+    step(t, "shr", "post_shift", assay_round_name(c->v[ASSAY_FIT_POST]), NULL);
     last(t, c);
 }
 
 static void enumerated(struct text *t, const char *form,
                        const struct assay_fit_choice *c)
 {
-    const char *post = assay_fit_round_name(c->v[ASSAY_FIT_POST]);
+    const char *post = assay_round_name(c->v[ASSAY_FIT_POST]);
     const char *out = c->v[ASSAY_FIT_OUT] ? "wrap" : "sat";
 
     if (strcmp(form, "lut") == 0) {
         step(t, "index", c->v[ASSAY_FIT_INDEX] ? "unsigned" : "ascending",
              NULL);
     } else if (strcmp(form, "lut_segments") == 0) {
-        step(t, "line", assay_fit_round_name(c->v[ASSAY_FIT_LINE]), NULL);
-        step(t, "mix", assay_fit_round_name(c->v[ASSAY_FIT_MIX]), NULL);
+        step(t, "line", assay_round_name(c->v[ASSAY_FIT_LINE]), NULL);
+        step(t, "mix", assay_round_name(c->v[ASSAY_FIT_MIX]), NULL);
         step(t, out, "out", NULL);
     } else if (strcmp(form, "quantize") == 0) {
         step(t, "fdiv", "scale_f32", NULL);
@@ -155,12 +154,12 @@ static void enumerated(struct text *t, const char *form,
     } else if (strcmp(form, "prelu") == 0) {
         section(t, "pos: ");
         step(t, "mul", "pos_scale", NULL);
-        step(t, "shr", "pos_shift",
-             assay_fit_round_name(c->v[ASSAY_FIT_POSITIVE]), NULL);
+        step(t, "shr", "pos_shift", assay_round_name(c->v[ASSAY_FIT_POSITIVE]),
+             NULL);
         step(t, out, "out", NULL);
         section(t, "neg: ");
         step(t, "mul", "slope", NULL);
-        step(t, "shr", "slope_shift", assay_fit_round_name(c->v[ASSAY_FIT_PRE]),
+        step(t, "shr", "slope_shift", assay_round_name(c->v[ASSAY_FIT_PRE]),
              NULL);
         step(t, "mul", "neg_scale", NULL);
         step(t, "shr", "neg_shift", post, NULL);
@@ -213,7 +212,7 @@ static bool is(const struct words *w, unsigned i, const char *word)
 static bool round_of(const struct words *w, unsigned i, uint8_t *out)
 {
     for (unsigned r = 0; r < 8; r++)
-        if (is(w, i, assay_fit_round_name(r))) {
+        if (is(w, i, assay_round_name(r))) {
             *out = (uint8_t)r;
             return true;
         }

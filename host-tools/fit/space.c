@@ -32,21 +32,6 @@ static const struct {
     [ASSAY_FIT_OUT] = {"output", {"sat", "wrap"}},
 };
 
-const char *assay_fit_round_name(unsigned round)
-{
-    static const char *const names[8] = {
-        [ASSAY_ROUND_FLOOR] = "floor",
-        [ASSAY_ROUND_CEIL] = "ceil",
-        [ASSAY_ROUND_TRUNC] = "trunc",
-        [ASSAY_ROUND_HALF_UP] = "half_up",
-        [ASSAY_ROUND_HALF_EVEN] = "half_even",
-        [ASSAY_ROUND_HALF_AWAY] = "half_away",
-        [ASSAY_ROUND_HALF_DOWN] = "half_down",
-        [ASSAY_ROUND_HALF_ZERO] = "half_zero",
-    };
-    return round < 8 ? names[round] : "?";
-}
-
 const char *assay_fit_dim_name(enum assay_fit_dim dim)
 {
     return DIMS[dim].name;
@@ -55,7 +40,7 @@ const char *assay_fit_dim_name(enum assay_fit_dim dim)
 const char *assay_fit_value_name(enum assay_fit_dim dim, unsigned value)
 {
     return DIMS[dim].values[0] && value < 8 ? DIMS[dim].values[value]
-                                            : assay_fit_round_name(value);
+                                            : assay_round_name(value);
 }
 
 /* ---- forms ----------------------------------------------------------------- */

@@ -80,7 +80,6 @@ void assay_fit_rule(const char *form, const struct assay_fit_choice *choice,
 bool assay_fit_parse(const char *form, const char *rule,
                      struct assay_fit_choice *out);
 
-const char *assay_fit_round_name(unsigned round); /* enum assay_round 0..7 */
 /* "bias: behind the product", for people. */
 const char *assay_fit_dim_name(enum assay_fit_dim dim);
 const char *assay_fit_value_name(enum assay_fit_dim dim, unsigned value);

@@ -49,27 +49,74 @@ bool assay_lint_gain(const struct assay_program *p, uint32_t channel,
     return isfinite(*gain);
 }
 
-/* More than a half off is another shift or scale; a percent is a multiplier
- * that was rounded to too few bits. */
-static void compare(struct assay_linter *c, const struct assay_layer *l,
-                    const char *what, uint32_t channel, double want, double got)
+/*
+ * "966 * 2^-16 = 0.0147399902": what multiplies, and what it stands for. Steps
+ * of floats, or two multipliers, are the number alone.
+ */
+static const char *decoded(const struct assay_program *p, uint32_t channel,
+                           double gain, char *out, size_t cap)
 {
-    char expected[32], found[32];
-    double r = want > 0.0 ? got / want : 0.0;
+    int64_t multiplier = 0, shift = 0;
+    bool plain = p != NULL;
 
-    snprintf(expected, sizeof(expected), "%.9g", want);
-    snprintf(found, sizeof(found), "%.9g", got);
-    assay_lint_add(c, ASSAY_LINT_FACTOR,
-                   r > 1.4 || r < 0.7 ? ASSAY_CONTRADICTION : ASSAY_WARNING,
-                   l->name, expected, found,
-                   "%s of layer '%s' multiplies by %s (channel %" PRIu32
-                   "), but its scales say %s",
-                   what, l->name, found, channel, expected);
+    for (uint32_t i = 0; plain && i < p->n_steps; i++) {
+        const struct assay_step *s = &p->steps[i];
+        int64_t a = s->a == NULL || s->n == 0
+                        ? 0
+                        : s->a[s->n > 1 && channel < s->n ? channel : 0];
+        bool doubles =
+            s->kind == ASSAY_STEP_SRDHM || s->kind == ASSAY_STEP_SDMULH;
+
+        if (s->kind == ASSAY_STEP_MUL || doubles) {
+            plain = plain && multiplier == 0;
+            multiplier = a;
+            shift += doubles ? 31 : 0;
+        } else if (s->kind == ASSAY_STEP_SHL || s->kind == ASSAY_STEP_SHR) {
+            shift += s->kind == ASSAY_STEP_SHR ? a : -a;
+        } else if (s->kind >= ASSAY_STEP_TO_F32 &&
+                   s->kind <= ASSAY_STEP_FROUND) {
+            plain = false;
+        }
+    }
+    if (plain && multiplier != 0)
+        snprintf(out, cap, "%" PRId64 " * 2^%" PRId64 " = %.9g", multiplier,
+                 -shift, gain);
+    else
+        snprintf(out, cap, "%.9g", gain);
+    return out;
+}
+
+/* What a layer, or one of its operands, multiplies by. */
+struct factor {
+    const char *what;
+    const struct assay_program *program; /* NULL: more than one */
+    uint32_t channel;
+    double want, got;
+};
+
+/* More than a half off is another shift or scale; a percent is a scale that is
+ * not this one; less, a multiplier that was rounded to too few bits. */
+static void compare(struct assay_linter *c, const struct assay_layer *l,
+                    const struct factor *f)
+{
+    char expected[32], found[96];
+    double r = f->want > 0.0 ? f->got / f->want : 0.0;
+    bool few = fabs(r - 1.0) <= 1.0 / 128.0;
+
+    snprintf(expected, sizeof(expected), "%.9g", f->want);
+    assay_lint_add(
+        c, ASSAY_LINT_FACTOR,
+        r > 1.4 || r < 0.7 ? ASSAY_CONTRADICTION : ASSAY_WARNING, l->name,
+        expected, decoded(f->program, f->channel, f->got, found, sizeof(found)),
+        "%s of layer '%s' multiplies by %s (channel %" PRIu32
+        "), but its scales say %s: %.3g %% off%s",
+        f->what, l->name, found, f->channel, expected, 100.0 * (r - 1.0),
+        few ? ", a multiplier of too few bits" : "");
 }
 
 static bool differs(double want, double got)
 {
-    return !(fabs(got - want) <= fabs(want) / 128.0);
+    return !(fabs(got - want) <= fabs(want) / 4096.0);
 }
 
 /* How far apart, in powers of two. */
@@ -108,7 +155,9 @@ static void of_sums(struct assay_linter *c, const struct assay_layer *l)
         worst_got = got;
     }
     if (worst >= 0.0)
-        compare(c, l, "the result", at, worst_want, worst_got);
+        compare(c, l,
+                &(struct factor){"the result", &l->out_program, at, worst_want,
+                                 worst_got});
 }
 
 /* Operand by operand: its program, then the output's. */
@@ -135,8 +184,10 @@ static void of_operands(struct assay_linter *c, const struct assay_layer *l)
             l->p.binary.combine == ASSAY_COMBINE_FFMA)
             got *= (double)l->p.binary.k;
         if (differs(want, got * behind))
-            compare(c, l, i == 0 ? "operand 0" : "an operand", 0, want,
-                    got * behind);
+            compare(c, l,
+                    &(struct factor){i == 0 ? "operand 0" : "an operand",
+                                     behind == 1.0 ? &l->in_programs[i] : NULL,
+                                     0, want, got * behind});
     }
 }
 

@@ -3,6 +3,7 @@
 #include "host-tools/model/sample.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +34,13 @@ void assay_sample_shape(char *out, size_t cap, uint32_t rank,
                         const int64_t *dims)
 {
     size_t at = 0;
+    bool empty = false;
 
     out[0] = '\0';
+    for (uint32_t i = 0; i < rank; i++)
+        empty |= dims[i] == 0;
+    if (empty)
+        at += (size_t)snprintf(out, cap, "empty: ");
     for (uint32_t i = 0; i < rank && at + 24 < cap; i++)
         at += (size_t)snprintf(out + at, cap - at, "%s%" PRId64, i ? "x" : "",
                                dims[i]);
@@ -111,9 +117,34 @@ static const uint8_t *find_bytes(const struct assay_array *a,
     return a->data;
 }
 
+/* A NaN in front makes NaN of much that is behind: it is told. */
+static void tell_nan(const struct assay_tensor *t, const uint8_t *from,
+                     size_t count, const char *file, const char *name,
+                     const struct assay_model_note *note)
+{
+    size_t n = 0;
+    char text[700];
+
+    if (t->dtype != ASSAY_F32 || !note || !note->note)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        float f;
+
+        memcpy(&f, from + i * sizeof(f), sizeof(f));
+        n += isnan(f);
+    }
+    if (n == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "%.300s: array '%.200s': %zu of %zu elements are NaN", file, name,
+             n, count);
+    note->note(note->self, text);
+}
+
 static int take(struct assay_sample *s, const struct assay_slice *slice,
                 uint32_t index, const struct assay_array *a, size_t row,
-                const char *file, struct assay_err *err)
+                const char *file, const struct assay_model_note *note,
+                struct assay_err *err)
 {
     const struct assay_tensor *t = &slice->tensors[index];
     int64_t dims[ASSAY_MAX_RANK];
@@ -140,6 +171,7 @@ static int take(struct assay_sample *s, const struct assay_slice *slice,
     }
     if (s->values[index])
         return 0;
+    tell_nan(t, from, count, file, a->name, note);
     s->values[index] = assay_alloc(bytes ? bytes : 1);
     if (!s->values[index])
         return assay_fail(err, ASSAY_EMEMORY, "%s: no memory for %zu bytes",
@@ -214,7 +246,7 @@ int assay_case_inputs(struct assay_sample *out, const struct assay_case *c,
                             c->inputs[sample], slice->tensors[t].name);
         else
             rc = take(&s, slice, t, a, c->input_rows[sample], c->inputs[sample],
-                      err);
+                      note, err);
     }
     assay_npz_close(&z);
     if (rc)
@@ -312,7 +344,7 @@ int assay_case_golden(struct assay_sample *out, const struct assay_case *c,
         a = assay_npz_find(&z, x->name);
         if (a)
             rc = take(&s, slice, t, a, ASSAY_CASE_WHOLE, c->goldens[sample],
-                      err);
+                      note, err);
     }
     assay_npz_close(&z);
     if (rc)

@@ -8,7 +8,7 @@
 
 #include "host-tools/model/case.h"
 
-/* "1x8x8x16", "scalar"; what does not fit is left out. */
+/* "1x8x8x16", "scalar", "empty: 1x0"; what does not fit is left out. */
 void assay_sample_shape(char *out, size_t cap, uint32_t rank,
                         const int64_t *dims);
 /* dst in the tensor's stored order from src, whose axis perm[i] is stored axis

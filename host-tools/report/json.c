@@ -1,60 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs/assay-report-1.schema.json describes what is written here. */
-#include "host-tools/report/report.h"
+#include "host-tools/report/json_private.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host-tools/report/json_probe.h"
 #include "lib/core/buf.h"
-
-struct assay_report {
-    const struct assay_report_options *o;
-    json_t *root, *layers;
-    uint32_t columns; /* of the compiled model */
-    bool failed;      /* out of memory while building */
-};
-
-/* Not valid UTF-8 (hostile names): bytes above 127 become '?'. */
-static json_t *text(const char *s)
-{
-    json_t *j = json_string(s != NULL ? s : "");
-    char safe[512];
-    size_t i;
-
-    if (j != NULL)
-        return j;
-    for (i = 0; s[i] != '\0' && i + 1 < sizeof(safe); i++)
-        safe[i] = (unsigned char)s[i] < 128 ? s[i] : '?';
-    safe[i] = '\0';
-    return json_string(safe);
-}
 
 /* JSON has no infinity: null means infinite (equal) or not a number. */
 static json_t *number(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *integer(uint64_t v)
-{
-    return json_integer((json_int_t)v);
-}
-
-static void set(struct assay_report *r, json_t *object, const char *key,
-                json_t *value)
-{
-    if (value == NULL || json_object_set_new(object, key, value) != 0)
-        r->failed = true;
-}
-
-static void append(struct assay_report *r, json_t *array, json_t *value)
-{
-    if (value == NULL || json_array_append_new(array, value) != 0)
-        r->failed = true;
 }
 
 static json_t *texts(struct assay_report *r, const char *const *v, size_t n)
@@ -339,13 +299,8 @@ static json_t *vendor_of(struct assay_report *r,
 static void put_probe(struct assay_report *r, json_t *row,
                       const struct assay_row_probe *p)
 {
-    set(r, row, "accumulator",
-        p->has_sums
-            ? json_pack("{s:I, s:I, s:i, s:b, s:b}", "min", (json_int_t)p->min,
-                        "max", (json_int_t)p->max, "headroom_bits", p->headroom,
-                        "exceeds_16", p->headroom_16 < 0, "saturated",
-                        p->headroom < 0)
-            : json_null());
+    set(r, row, "accumulator", assay_json_accumulator(p->p));
+    set(r, row, "exercised", assay_json_exercised(p));
     set(r, row, "never_reached", texts(r, p->never, p->n_never));
 }
 
@@ -386,7 +341,7 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     set(r, time, "compute", integer(row->time_us));
     set(r, o, "time_us", time);
     set(r, o, "kernel", text(row->kernel));
-    if (row->probe.looked)
+    if (row->probe.p != NULL)
         put_probe(r, o, &row->probe);
     if (row->has_vendor)
         set(r, o, "vendor", vendor_of(r, &row->vendor));
@@ -394,28 +349,6 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
         set(r, o, "verdict", text(assay_verdict_name(row->verdict)));
     append(r, r->layers, o);
     return r->failed ? ASSAY_EMEMORY : 0;
-}
-
-static void put_culprits(struct assay_report *r,
-                         const struct assay_report_foot *f)
-{
-    json_t *a = json_array();
-
-    for (size_t i = 0; i < f->n_culprits; i++) {
-        const struct assay_report_culprit *c = &f->culprits[i];
-        json_t *o = json_object();
-
-        set(r, o, "index", integer(c->index));
-        set(r, o, "name", text(c->name));
-        set(r, o, "column", text(assay_column_name(c->column)));
-        set(r, o, "verdict", text(assay_verdict_name(c->verdict)));
-        set(r, o, "hypothesis",
-            c->hypothesis != NULL && c->hypothesis[0] != '\0'
-                ? text(c->hypothesis)
-                : json_null());
-        append(r, a, o);
-    }
-    set(r, r->root, "culprits", a);
 }
 
 /* How many rows of each status every column has. */
@@ -437,31 +370,6 @@ static void put_column_counts(struct assay_report *r,
         set(r, all, assay_column_name((enum assay_column)c), o);
     }
     set(r, r->root, "column_counts", all);
-}
-
-static json_t *hypotheses(struct assay_report *r,
-                          const struct assay_report_foot *f)
-{
-    json_t *a = json_array();
-
-    for (size_t i = 0; i < f->n_hypotheses; i++) {
-        const struct assay_report_hypothesis *v = &f->hypotheses[i];
-        json_t *o = json_object();
-
-        set(r, o, "layer", integer(v->layer));
-        set(r, o, "name", text(v->name));
-        set(r, o, "column", text(assay_column_name(v->column)));
-        set(r, o, "id", text(v->id));
-        set(r, o, "differing_matched", integer(v->differing_matched));
-        set(r, o, "differing", integer(v->differing));
-        set(r, o, "all_matched", integer(v->all_matched));
-        set(r, o, "all", integer(v->all));
-        set(r, o, "proved", json_boolean(v->proved));
-        set(r, o, "scope", v->scope[0] != '\0' ? text(v->scope) : json_null());
-        set(r, o, "class", v->proved ? integer(v->class_number) : json_null());
-        append(r, a, o);
-    }
-    return a;
 }
 
 static json_t *fits(struct assay_report *r, const struct assay_report_foot *f)
@@ -505,9 +413,8 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
     put_column_counts(r, f);
     if (json_object_set(r->root, "layers", r->layers) != 0)
         r->failed = true;
-    set(r, r->root, "hypotheses", hypotheses(r, f));
     set(r, r->root, "fits", fits(r, f));
-    put_culprits(r, f);
+    assay_json_causes(r, f);
     set(r, r->root, "verdict",
         f->has_verdict ? text(assay_verdict_name(f->verdict)) : json_null());
     set(r, r->root, "verdict_id",

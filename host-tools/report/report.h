@@ -54,6 +54,13 @@ struct assay_report_culprit {
     enum assay_column column;
     enum assay_verdict verdict;
     const char *hypothesis; /* "P5=bottom:128", a layout; "", NULL: none */
+    /* Samples: in which it is one; that the search had; that what is proved
+     * was compared with, and could have been. All 0: no search. */
+    uint32_t differing, searched, looked_at, samples;
+    /* Inputs that were made to tell causes apart and asked; elements of the
+     * answers; classes before and after. asked 0: nobody was. */
+    uint32_t asked, classes_before, classes_left;
+    uint64_t answered;
 };
 
 /* What fit-arith found for a form; rule "": nothing in its space. */
@@ -74,6 +81,7 @@ struct assay_report_hypothesis {
     uint64_t differing_matched, differing, all_matched, all;
     uint32_t class_number; /* of proved ones: equal number, equal layer */
     bool proved;
+    bool struck; /* fits all samples, not the answer to a further input */
 };
 
 /* What is known behind the last row. */

@@ -188,7 +188,10 @@ static void format_max(const struct assay_row *row, const struct assay_diff *d,
 static void format_numbers(const struct assay_diff *d, char *cosine, char *sqnr,
                            char *bias, size_t cap)
 {
-    snprintf(cosine, cap, "%.4f", d->cosine);
+    if (isnan(d->cosine))
+        snprintf(cosine, cap, "-");
+    else
+        snprintf(cosine, cap, "%.4f", d->cosine);
     if (isinf(d->sqnr_db))
         snprintf(sqnr, cap, "%s", d->sqnr_db > 0 ? "inf" : "-inf");
     else

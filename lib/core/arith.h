@@ -42,33 +42,6 @@ int assay_policy_program(struct assay_arena *arena, const char *policy,
                          struct assay_program *out, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
-/*
- * hbm_m15 (docs/numerics.md): every choice is a field. Per channel: n entries
- * of bias (or NULL), pre_shift 0..31, scale 0..65535, post_shift 0..62.
- */
-enum assay_hbm_sumin {
-    ASSAY_SUMIN_NONE = 0,
-    ASSAY_SUMIN_ACC = 1,     /* added behind the bias */
-    ASSAY_SUMIN_PRE = 2,     /* behind the pre-shift */
-    ASSAY_SUMIN_PRODUCT = 3, /* behind the multiplication */
-};
-struct assay_hbm_operands {
-    uint32_t n;
-    const int32_t *bias, *pre_shift, *scale, *post_shift;
-    enum assay_add_mode bias_add;
-    enum assay_round pre_round, post_round;
-    uint32_t mid_bits; /* 0, 16, 32 */
-    enum assay_hbm_sumin sumin_at;
-    enum assay_round sumin_round;
-    int32_t sumin_shift, sumin_scale;
-    int32_t zp;
-    int64_t qmin, qmax;
-};
-int assay_hbm_program(struct assay_arena *arena,
-                      const struct assay_hbm_operands *ops,
-                      struct assay_program *out, struct assay_err *err)
-    ASSAY_MUST_CHECK;
-
 /* Programs of one layer under an arithmetic, from its tensors' scales. */
 int assay_arith_apply(struct assay_slice *s, uint32_t layer, const char *arith,
                       struct assay_err *err) ASSAY_MUST_CHECK;

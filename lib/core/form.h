@@ -65,6 +65,9 @@ static inline bool assay_field_is_tensor(const char *name)
 
 /* i-th known form, NULL behind the last. */
 const char *assay_form_name(unsigned i);
+/* "half_up" of an enum assay_round; "?": no such. A rule may say all but
+ * "add_half". */
+const char *assay_round_name(unsigned round);
 
 /* Is the text a rule for this form? The sentence says which word is wrong. */
 int assay_rule_check(const char *form, const char *text, struct assay_err *err)

@@ -48,8 +48,14 @@ static const char *const rounds[] = {
     [ASSAY_ROUND_HALF_AWAY] = "half_away",
     [ASSAY_ROUND_HALF_DOWN] = "half_down",
     [ASSAY_ROUND_HALF_ZERO] = "half_zero",
+    [ASSAY_ROUND_ADD_HALF] = "add_half",
 };
-#define N_ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
+#define N_ROUNDS ASSAY_ROUND_ADD_HALF /* that a rule may say */
+
+const char *assay_round_name(unsigned round)
+{
+    return round < sizeof(rounds) / sizeof(rounds[0]) ? rounds[round] : "?";
+}
 
 static const char *const fields[] = {
     "bias",        "second_shift", "second_scale", "pre_shift", "scale",

@@ -79,26 +79,29 @@ int assay_slice_copy(struct assay_slice **out, const struct assay_slice *from,
     return end(out, rc);
 }
 
-/* Index in s of the layer's input i, which is copied when it is new. */
-static int input_of(struct assay_slice *s, const struct assay_slice *from,
-                    const struct assay_layer *l, uint32_t i, uint32_t *mine,
-                    struct assay_err *err)
-{
-    int rc;
+#define NONE UINT32_MAX
 
-    for (uint32_t k = 0; k < i; k++) {
-        if (l->inputs[k] == l->inputs[i]) {
-            mine[i] = mine[k];
-            return 0;
-        }
+/* The layer's inputs in s, by what became of the tensors of `from`; one that
+ * is new is copied. */
+static int inputs_of(struct assay_slice *s, const struct assay_slice *from,
+                     const struct assay_layer *l, uint32_t *became,
+                     struct assay_err *err)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < l->n_inputs && !rc; i++) {
+        uint32_t *mine = &became[l->inputs[i]];
+
+        if (*mine != NONE)
+            continue;
+        rc = copy_tensor(s, &from->tensors[l->inputs[i]], mine, err);
+        if (rc)
+            break;
+        s->tensors[*mine].is_output = false;
+        if (s->tensors[*mine].role == ASSAY_ROLE_ACTIVATION)
+            s->tensors[*mine].role = ASSAY_ROLE_INPUT;
     }
-    rc = copy_tensor(s, &from->tensors[l->inputs[i]], &mine[i], err);
-    if (rc)
-        return rc;
-    s->tensors[mine[i]].is_output = false;
-    if (s->tensors[mine[i]].role == ASSAY_ROLE_ACTIVATION)
-        s->tensors[mine[i]].role = ASSAY_ROLE_INPUT;
-    return 0;
+    return rc;
 }
 
 /* Fields that are indices of tensors: those of the layer's own inputs have
@@ -136,29 +139,68 @@ static int part_fields(struct assay_slice *s, struct assay_layer *to,
     return 0;
 }
 
+static int part_layer(struct assay_slice *s, const struct assay_layer *l,
+                      const uint32_t *became, struct assay_err *err)
+{
+    uint32_t index = 0;
+    int rc = assay_slice_add_layer(s, l->n_inputs, &index, err);
+
+    for (uint32_t i = 0; i < l->n_inputs && !rc; i++)
+        s->layers[index].inputs[i] = became[l->inputs[i]];
+    if (!rc)
+        rc = copy_layer(s, &s->layers[index], l, err);
+    if (!rc)
+        rc = part_fields(s, &s->layers[index], l, err);
+    if (!rc)
+        s->layers[index].output = became[l->output];
+    return rc;
+}
+
+/* Its tensors: what it is given, then what its layers give. */
+static int part_tensors(struct assay_slice *s, const struct assay_slice *from,
+                        const uint32_t *layers, uint32_t n, uint32_t *became,
+                        struct assay_err *err)
+{
+    int rc = 0;
+
+    for (uint32_t t = 0; t < from->n_tensors; t++)
+        became[t] = NONE;
+    for (uint32_t i = 0; i < n; i++) /* none of these is given */
+        became[from->layers[layers[i]].output] = 0;
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = inputs_of(s, from, &from->layers[layers[i]], became, err);
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        uint32_t y = from->layers[layers[i]].output;
+
+        rc = copy_tensor(s, &from->tensors[y], &became[y], err);
+        if (rc)
+            break;
+        s->tensors[became[y]].role = ASSAY_ROLE_ACTIVATION;
+        s->tensors[became[y]].is_output = i + 1 == n;
+    }
+    return rc;
+}
+
+int assay_slice_part(struct assay_slice **out, const struct assay_slice *from,
+                     const uint32_t *layers, uint32_t n, struct assay_err *err)
+{
+    uint32_t *became = assay_alloc(from->n_tensors * sizeof(*became) + 1);
+    int rc = begin(out, from, err);
+
+    if (!became && !rc)
+        rc = no_memory(err);
+    if (!rc)
+        rc = part_tensors(*out, from, layers, n, became, err);
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = part_layer(*out, &from->layers[layers[i]], became, err);
+    assay_free(became);
+    return end(out, rc);
+}
+
 int assay_slice_single(struct assay_slice **out, const struct assay_slice *from,
                        uint32_t layer, struct assay_err *err)
 {
-    const struct assay_layer *l = &from->layers[layer];
-    uint32_t index = 0, output = 0;
-    int rc = begin(out, from, err);
-
-    if (!rc)
-        rc = assay_slice_add_layer(*out, l->n_inputs, &index, err);
-    for (uint32_t i = 0; !rc && i < l->n_inputs; i++)
-        rc = input_of(*out, from, l, i, (*out)->layers[index].inputs, err);
-    if (!rc)
-        rc = copy_tensor(*out, &from->tensors[l->output], &output, err);
-    if (!rc)
-        rc = copy_layer(*out, &(*out)->layers[index], l, err);
-    if (!rc)
-        rc = part_fields(*out, &(*out)->layers[index], l, err);
-    if (!rc) {
-        (*out)->tensors[output].role = ASSAY_ROLE_ACTIVATION;
-        (*out)->tensors[output].is_output = true;
-        (*out)->layers[index].output = output;
-    }
-    return end(out, rc);
+    return assay_slice_part(out, from, &layer, 1, err);
 }
 
 int assay_slice_insert_layer(struct assay_slice *s, uint32_t at,

@@ -15,6 +15,16 @@ int assay_slice_copy(struct assay_slice **out, const struct assay_slice *from,
                      struct assay_err *err) ASSAY_MUST_CHECK;
 
 /*
+ * n >= 1 layers, in execution order. What they read of others, computed tensors
+ * too, is ROLE_INPUT (constants stay) and stands first, in the order in which it
+ * is read; then stand their outputs, one a layer, in order. The last one is the
+ * part's only output.
+ */
+int assay_slice_part(struct assay_slice **out, const struct assay_slice *from,
+                     const uint32_t *layers, uint32_t n, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+
+/*
  * One layer. Its distinct inputs are tensors 0 to n - 1, in order, computed
  * ones as ROLE_INPUT; its output is tensor n, the slice's only output.
  */

@@ -51,6 +51,15 @@ int assay_once(const struct assay_slice *s, uint32_t cpu_flags,
                const void *const *values, uint32_t n_values, void *out,
                size_t bytes, struct assay_err *err)
 {
+    return assay_once_within(s, cpu_flags, values, n_values, out, bytes, NULL,
+                             err);
+}
+
+int assay_once_within(const struct assay_slice *s, uint32_t cpu_flags,
+                      const void *const *values, uint32_t n_values, void *out,
+                      size_t bytes, const struct assay_plan_limits *limits,
+                      struct assay_err *err)
+{
     struct once o = {.slice = s,
                      .values = values,
                      .n_values = n_values,
@@ -67,7 +76,7 @@ int assay_once(const struct assay_slice *s, uint32_t cpu_flags,
     int rc;
 
     assay_kernel_table_init(&table, cpu_flags);
-    rc = assay_plan_new(&plan, s, &table, NULL, err);
+    rc = assay_plan_new(&plan, s, &table, limits, err);
     if (rc)
         return rc;
     block = assay_alloc(assay_plan_arena_bytes(plan) + 64);

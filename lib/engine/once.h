@@ -7,6 +7,7 @@
 #define ASSAY_ENGINE_ONCE_H
 
 #include "lib/core/slice.h"
+#include "lib/engine/plan.h"
 
 /*
  * cpu_flags: ASSAY_CPU_* that may be used; 0: the scalar kernels.
@@ -17,5 +18,10 @@
 int assay_once(const struct assay_slice *s, uint32_t cpu_flags,
                const void *const *values, uint32_t n_values, void *out,
                size_t bytes, struct assay_err *err) ASSAY_MUST_CHECK;
+/* The same within limits of memory; NULL: none. */
+int assay_once_within(const struct assay_slice *s, uint32_t cpu_flags,
+                      const void *const *values, uint32_t n_values, void *out,
+                      size_t bytes, const struct assay_plan_limits *limits,
+                      struct assay_err *err) ASSAY_MUST_CHECK;
 
 #endif

@@ -87,7 +87,8 @@ static int run_layer(struct run *r, uint32_t layer,
     const struct assay_layer_info info = {.layer = layer,
                                           .tensor = l->output,
                                           .kernel = p->op.kernel,
-                                          .bytes = p->out_bytes};
+                                          .bytes = p->out_bytes,
+                                          .inputs = in};
     const struct assay_op_io io = {.in = in,
                                    .out = r->arena + p->out_at,
                                    .scratch = r->arena + p->scratch_at};

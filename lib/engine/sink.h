@@ -11,10 +11,12 @@
 #include <stdint.h>
 
 struct assay_layer_info {
-    uint32_t layer;     /* index in the slice */
-    uint32_t tensor;    /* its output */
-    const char *kernel; /* name of the kernel that runs, borrowed */
-    size_t bytes;       /* of the output, dense, in stored order */
+    uint32_t layer;            /* index in the slice */
+    uint32_t tensor;           /* its output */
+    const char *kernel;        /* name of the kernel that runs, borrowed */
+    size_t bytes;              /* of the output, dense, in stored order */
+    const void *const *inputs; /* dense bytes of the layer's inputs, in its */
+                               /* order; valid until end() returns */
 };
 
 struct assay_sink {

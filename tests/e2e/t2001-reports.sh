@@ -66,6 +66,16 @@ if [ -c /dev/full ]; then
         expect "a full disk is no success: $args" test "$rc" = 2
         expect "and is told" grep -q "^error: cannot write to the" "$work/err"
     done
+    # A divergence outranks it, and it is told once all the same.
+    horizon=$ROOT/tests/data/horizon
+    for args in "run $horizon --local -q" "pinpoint $horizon -q" \
+        "impact $horizon -q" "impact $horizon -q --json -"; do
+        timeout 20 "$assay" $args >/dev/full 2>"$work/err"
+        rc=$?
+        expect "a full disk and a divergence: $args" test "$rc" = 1
+        expect "are told" \
+            test "$(grep -c '^error: cannot write' "$work/err")" = 1
+    done
 fi
 run "$assay" run "$digits" --local --json -
 expect_rc 0 "--json -"

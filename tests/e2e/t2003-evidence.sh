@@ -60,14 +60,33 @@ variant part unbind
 python3 "$ROOT/tests/support/edit_case.py" "$work/part" drop \
     relu1.y_QuantizeLinear_Output
 run "$assay" run "$work/part" --local --json "$work/r.json"
-expect_rc 0 "a tensor that the reference lacks is not expected"
-expect_out '20 layers|coverage 20/20' "it does not count"
-run "$assay" run "$work/part" --local --mode isolated
+expect_rc 5 "a tensor that the reference alone lacks is missing"
+expect_out 'coverage 20/21$' "coverage shrinks"
+expect_out 'not covered: relu1: missing in the reference' "and the layer is named"
+run "$assay" run "$work/part" --local --min-coverage 95
+expect_rc 0 "--min-coverage allows it"
+expect_out 'not covered: relu1' "it is named all the same"
+run "$assay" run "$work/part" --local --mode isolated --min-coverage 95
 expect_rc 0 "isolated: from the last tensors that the reference has"
 run "$assay" run "$work/part" --local --arith conv2=q31_floor \
     --json "$work/r.json"
 expect_rc 1 "a culprit behind it"
 expect_out 'first culprit: [0-9]+ conv2' "is still found"
+
+# A reference that shows its outputs alone chose to.
+variant few unbind
+python3 - "$work/few" <<'PY'
+import glob, sys, zipfile
+for p in glob.glob(sys.argv[1] + "/golden/*.npz"):
+    with zipfile.ZipFile(p) as z:
+        keep = {n: z.read(n) for n in z.namelist() if n.startswith("logits")}
+    with zipfile.ZipFile(p, "w") as z:
+        for name, data in keep.items():
+            z.writestr(name, data)
+PY
+run "$assay" run "$work/few" --local
+expect_rc 0 "a tensor that the reference does not show is not expected"
+expect_out ' 1 layers' "it does not count"
 
 # Goldens with nothing in them.
 variant empty unbind

@@ -13,6 +13,10 @@ sed 's/^/    /' "$work/out"
 expect_rc 0 "every bad stream is ended by the agent"
 expect "there are enough of them" \
     test "$(grep -c '^ended' "$work/out")" -ge 20
+for name in "a probe from a client" "probes without a lease"; do
+    expect "$name: HELLO is answered, then an error" grep -Eq \
+        "^ended   $name \([0-9]{3,} bytes" "$work/out"
+done
 run "$assay" info --target "unix:$work/a.sock"
 expect_rc 0 "the agent still answers"
 run "$assay" run "$digits" --target "unix:$work/a.sock" -q

@@ -37,9 +37,11 @@ print(",".join(map(str, l[0]["columns"]["got"]["first"][0]["index"])))' "$json")
 run "$assay" explain "$digits" --layer conv2 --at "$at" --got "$work/got" \
     --arith conv2=q31_double
 expect_rc 0 "field 2: one of the elements"
-expect_out '^  acc \(32 bits\) +16145$' "field 2: its accumulator"
-expect_out '^  srdhm [0-9]{10} +[0-9]+$' "field 2: its multiplier"
-expect_out '^  shr 9 half_away +24$' "field 2: its shift; the double rounding"
+expect_out '^  acc \(32 bits\) +16145   reference: \[15458, 16144\]' \
+    "field 2: its accumulator, one too high for 23"
+expect_out '^  srdhm [0-9]{10} +[0-9]+   reference: ' "field 2: its multiplier"
+expect_out '^  shr 9 half_away +24   reference: 23 \(floor' \
+    "field 2: its shift; the double rounding"
 expect_out 'reference 23 \(differs\).* got 24' "field 2: 24 where 23 is expected"
 
 made got "$model" "${many[3]}" conv1=R1
@@ -131,6 +133,12 @@ pin got "${many[@]}"
 expect_flat 'cause Q5=16: multiplier of few bits .* proved' "field 9: 16 bits"
 expect_flat 'a whole number of 2\^-16: too few bits, expected Q31' \
     "field 9: and what was meant"
+run "$assay" lint "$work/made.slice" -q
+flatten
+expect_flat "the result of layer 'conv2' multiplies by ([0-9]+) \* 2\^-16 = 0\.00[0-9]+ \(channel [0-9]+\), but its scales say 0\.00[0-9]+: -?0\.[0-9]+ % off, a multiplier of too few bits \[factor\]" \
+    "field 9: lint decodes multiplier and shift, before anything runs"
+run "$assay" lint "$model" -q
+expect_not_out '\[factor\]' "field 9: and finds nothing where 31 bits are"
 
 # The reference is the odd one: the board is right.
 made odd "$model" "$digits/inputs" conv2=R1
@@ -162,6 +170,16 @@ if have_arm; then
     done
     expect "field 12: two boards, the same bytes" \
         diff -r "$work/cortex-a53/outputs" "$work/cortex-a76/outputs"
+    # Boards by samples: a table of hashes, since equal tensors give equal
+    # files, whenever they are written.
+    sleep 2
+    run "$assay" run "$digits" --local -q --save-outputs -o "$work/here"
+    run "$assay" run "$digits" --local -q --save-outputs -o "$work/other" \
+        --arith conv2=q31_floor
+    (cd "$work" && sha256sum ./*/outputs/0000.npz) >"$work/hashes"
+    expect "field 12: a table of hashes: three boards agree, one does not" \
+        test "$(cut -d' ' -f1 "$work/hashes" | sort | uniq -c |
+            awk '{print $1}' | sort | tr '\n' ' ')" = "1 3 "
     mv "$work/cortex-a53/outputs" "$work/a53"
     pin a53 -m "$model" -i "$digits/inputs" -r "$work/cortex-a76/outputs"
     expect_rc 0 "field 12: any two boards can be compared: equal"

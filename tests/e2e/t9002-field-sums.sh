@@ -46,7 +46,8 @@ import json, sys
 l = [l for l in json.load(open(sys.argv[1]))["layers"] if l["name"] == "conv1"]
 print(",".join(map(str, l[0]["columns"]["got"]["first"][0]["index"])))' "$json")
 run "$assay" explain "${extreme[@]}" --got "$work/got" --layer conv1 --at "$at"
-expect_out '^  acc \(32 bits\) +-?[0-9]+$' "field 17: the accumulator of one element"
+expect_out '^  acc \(32 bits\) +-?[0-9]+   got: ' \
+    "field 17: the accumulator of one element, and what it had to be"
 expect_out 'got -?[0-9]+ \(differs\)' "field 17: which the other one lost"
 
 run "$assay" run "${extreme[@]}" --local -q --json "$json"
@@ -151,12 +152,29 @@ expect_flat 'looks [^:]*edge ring, 1 wide' "field 23: 1 wide"
 expect_flat 'cause P3: padding folded into bias .* proved' "field 23: P3"
 
 # A scale of the wrong axis.
+python3 "$support/patch_model.py" "$model" conv2.w_scale >"$work/scales" ||
+    not_ok "field 26: the scales of the weights"
 for edit in Q1 Q2=max; do
     made got "$model" "$digits/inputs" conv2=$edit
     pin got "$digits"
     expect_rc 1 "field 26: one scale for all channels: $edit"
     expect_flat "cause $edit: [a-z0-9' -]+( \([a-z ]+\))? ([0-9]+)/\2 differing, 1024/1024 all proved" \
         "field 26: $edit is named"
+    expect_flat 'looks one ratio a channel, [01]\.?[0-9]* \(channel 14\) to 1\.[0-9]+ \(channel 5\) times what is expected' \
+        "field 26: $edit: what its channels have in common"
+    expect_flat 'channel [^ ]+ got / expected: 0: 1[.0-9]*, 1: [01][.0-9]*, .* 15: [01][.0-9]* ' \
+        "field 26: $edit: the ratio of each channel, drawn and listed"
+    report "field 26: $edit: they are the scales that were taken" '
+import re
+flat = open("'"$work"'/flat").read()
+found = [float(x) for x in
+         re.findall(r"\d+: ([\d.]+)", flat.split("got / expected:")[1])[:16]]
+shown = open("'"$work"'/scales").read()
+scale = [float(x) for x in shown.split()]
+want = scale[0] if "'$edit'" == "Q1" else max(scale)
+assert len(scale) == 16
+for f, s in zip(found, scale):
+    assert abs(f - want / s) < 0.06 * f, (f, want / s)'
 done
 run "$assay" explain "$digits" --got "$work/got" --layer conv2 --at 0,0,0,1
 expect_out 'fmul 0\.00' "field 26: the factor of one channel"

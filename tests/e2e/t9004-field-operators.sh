@@ -6,7 +6,7 @@
 model=$digits/model.onnx
 
 # A vector kernel that is wrong: SDOT of the agent's own code does nothing.
-if have_arm && python3 "$support/break_dotprod.py" "$arm_assayd" \
+if have_arm && python3 "$support/break_kernels.py" sdot "$arm_assayd" \
     "$work/broken" >"$work/sdots"; then
     chmod +x "$work/broken"
     target="exec:$QEMU -cpu cortex-a76 $work/broken --stdio"
@@ -45,8 +45,10 @@ expect_flat 'looks depends on the input element alone \([0-9]+ of its values, -[
 expect_flat 'cause O3=sign: LUT index sign .* ([0-9]+)/\1 differing, 480/480 all proved' \
     "field 39: O3"
 run "$assay" explain "$nash" --got "$work/got" --layer block.act --at 0,0,0,0
-expect_out '^  table\[124\] +-10 +reference -10 +cpu -10 +got -43 \(differs\)$' \
+expect_out '^  table\[124\] +-10 +reference -10 +host -10 +cpu -10 +got -43 \(differs\)$' \
     "field 39: out[in] of one element, and what was got"
+expect_out 'the table holds that for the elements -?[0-9]+' \
+    "field 39: and where the table has what was got"
 # Data of [0,1] hides it: what was never reached is not proved.
 python3 "$support/sim_files.py" keep "$work/right" block.project block.act
 cp -r "$work/right" "$work/same"

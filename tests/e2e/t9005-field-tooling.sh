@@ -109,6 +109,19 @@ expect "field 49: a layer observed alone and with all others is the same" \
 run "$assay" pinpoint "$digits" --got "$work/all/outputs" --local -q
 expect_rc 0 "field 49: and what was observed is what was not"
 
+# What was built to show its inner layers computes otherwise than what was not:
+# a dequantization can be undone, and gives other integers than those shown.
+copy "$horizon" taps
+cp -r "$horizon/sim" "$work/taps/sim"
+chmod -R u+w "$work/taps"
+python3 "$support/sim_files.py" take "$work/taps/sim" "$work/taps/golden" tail.y
+run "$assay" run "$work/taps" --local -q --wide
+expect_rc 1 "field 46: inner layers of another build are compared"
+expect_out "'tail_HzDequantize' equals the reference and was not made of 'tail.y_quantized'" \
+    "field 46: and a warning that the graph was changed by showing them"
+expect_out 'the one that shows inner tensors is wrong there, the one that gave the outputs is not' \
+    "field 49: observing changed the result"
+
 # A layer that does not end: its name, a code of its own, the board lives.
 if have_arm; then
     # Another board than the one that waits here.

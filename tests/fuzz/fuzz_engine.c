@@ -8,7 +8,8 @@
  * runs is judged step by step: nothing may leave 64 bits behind the plan, and
  * every result is that of a definition which shares no code with the kernels.
  * So are the elements of the layers that judge_layer.c knows. A slice that is
- * not damaged must be let through.
+ * not damaged must be let through. What a layer's inputs exercise is probed on
+ * both rungs.
  *
  * links: tests/fuzz/slice_maker.c tests/fuzz/layer_maker.c
  * links: tests/fuzz/move_maker.c tests/fuzz/fixed_maker.c
@@ -28,14 +29,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu.h"
+#include "lib/core/slice_part.h"
 #include "lib/engine/plan_private.h"
+#include "lib/engine/probe.h"
 #include "lib/engine/run.h"
 #include "proto/codec.h"
 #include "tests/fuzz/judge_layer.h"
 #include "tests/fuzz/slice_maker.h"
 
 #define MEMORY ((size_t)1 << 20)
-#define WORK 20000000u /* cells and products of one run, about */
+#define PROBE_WORK 2000000u /* of one layer */
+#define WORK 20000000u      /* cells and products of one run, about */
 
 struct trial {
     const struct assay_slice *made, *slice; /* before and behind the codec */
@@ -120,12 +125,61 @@ static int tensor(void *self, const struct assay_layer_info *info,
     return 0;
 }
 
+static void put(struct assay_buf *out, const struct assay_probe *p)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_LAYER_PROBE};
+    const char *bad = assay_probe_bad_field(p);
+
+    if (bad != NULL) {
+        fprintf(stderr, "%s\n", bad);
+        fail("a probe is not as it has to be", NULL);
+    }
+    m.u.layer_probe.probe = *p;
+    assay_buf_init(out);
+    (void)!assay_msg_frame(out, &m, true, 0, NULL);
+}
+
+/* What the layer's inputs exercise: well formed, and the same for scalar and
+ * for vector kernels. */
+static void probe(const struct trial *t, const struct assay_layer_info *info)
+{
+    const struct assay_probe_limits limits = {PROBE_WORK, MEMORY};
+    const void *inputs[ASSAY_MAX_LAYER_INPUTS] = {0};
+    struct assay_probe p, q;
+    struct assay_slice *one;
+
+    if (assay_slice_single(&one, t->slice, info->layer, NULL) < 0)
+        return;
+    for (uint32_t i = 0; i < one->layers[0].n_inputs; i++) {
+        uint32_t in = one->layers[0].inputs[i];
+
+        if (one->tensors[in].role != ASSAY_ROLE_CONSTANT)
+            inputs[in] = info->inputs[i];
+    }
+    if (assay_probe_layer(&p, one, inputs, 0, &limits, NULL) == 0 &&
+        assay_probe_layer(&q, one, inputs, assay_cpu_probe(), &limits, NULL) ==
+            0) {
+        struct assay_buf a, b;
+
+        put(&a, &p);
+        put(&b, &q);
+        if (p.work > PROBE_WORK)
+            fail("a probe did more than it may", NULL);
+        if (a.len != b.len || (a.len > 0 && memcmp(a.data, b.data, a.len) != 0))
+            fail("probes of scalar and vector kernels differ", NULL);
+        assay_buf_close(&a);
+        assay_buf_close(&b);
+    }
+    assay_slice_free(one);
+}
+
 static int end(void *self, const struct assay_layer_info *info)
 {
     struct trial *t = self;
 
-    (void)info;
     ASAN_UNPOISON_MEMORY_REGION(t->arena, t->plan->arena_bytes);
+    if (judge_is_on)
+        probe(t, info);
     return 0;
 }
 

@@ -46,7 +46,7 @@ CLIENT = {
     "run_tensor": "tensor: 0 total: 4 offset: 0",
     "run_start": 'run: 1 mode: RUN_MODE_ISOLATED layers: "\\003" '
                  'cpumask: 4294967295 layer_timeout_ms: 30000 '
-                 'stall_timeout_ms: 30000 credit: 1048576',
+                 'stall_timeout_ms: 30000 credit: 1048576 probe_work: 9',
     "credit": "bytes: 65536",
     "cancel": "run: 1",
     "ping": "nonce: 7",
@@ -64,6 +64,11 @@ AGENT = {
     "chunk": 'run: 1 layer: 2 offset: 0 digest: "%s"' % SHA[:64],
     "layer_end": 'run: 1 layer: 2 bytes: 4 digest: "%s" time_us: 3'
                  % SHA[:64],
+    "layer_probe": 'run: 1 layer: 2 values: 4 work: 9 has_sums: true min: -3 '
+                   'max: 5 running_16: 2 running_32: 1 pairs_16: 1 '
+                   'steps { step: 1 can: 15 ties: 1 low: 2 high: 3 left: 4 } '
+                   'steps { operand: 2 can: 1 } facts { fact: 5 n: 1 } '
+                   'entries: "%s"' % SHA,
     "layer_missing": "run: 1 layer: 2 tensor: 3",
     "run_end": "run: 1 layers_done: 3 bytes: 4 time_us: 9",
     "pong": "nonce: 7",

@@ -7,6 +7,8 @@
 #   right     each case in its own arithmetic, on the host's engine, on the
 #             agent under the emulator and once without vector kernels
 #   wrong     each case in another's: unproven, exit 5, and what fits is told
+#   explained random elements of `mobile`, which has every operator but one that
+#             nobody knows: the text that `explain` prints is added up again
 #   fit-arith finds the arithmetic of every layer again
 #
 #   BUILD   build folder            QEMU   qemu-aarch64
@@ -73,6 +75,18 @@ everywhere() { # NET NUMERICS CASE
     done
     run "$what, ${CPUS##* } cpumask 0" "$3" "" $o --cpumask 0 \
         --target "exec:$QEMU -cpu ${CPUS##* } $agent --stdio"
+}
+
+# explained NET NUMERICS CASE: random elements of all operators, added up again.
+explained() {
+    local what="$1 in $2, explained" line
+    line=$(timeout 300 "$python" "$here/../support/re_add.py" "$assay" 150 1 \
+        "$3 --numerics $(option_of "$2")" 2>&1)
+    if [ $? = 0 ]; then
+        good "$what: $line"
+    else
+        bad "$what: $(head -n 1 <<<"$line" | cut -c1-200)"
+    fi
 }
 
 # fit WHAT CASE NUMERICS ARGS...: fit-arith under a numerics, judged.
@@ -157,6 +171,7 @@ fi
 for net in digits mobile; do
     for n in $all; do everywhere $net $n "$work/$net-$n"; done
 done
+for n in $all; do explained mobile $n "$work/mobile-$n"; done
 # Images of one pixel, one line, one channel, 33 channels; batches.
 for n in $all; do
     script "odd shapes in $n" make_odd.py "$work/odd-$n" "$(file_of "$n")" ||

@@ -4,7 +4,8 @@ BENCH_PROGRAMS := $(BUILD)/x86_64/kcheck \
 	$(BUILD)/x86_64/tests/perf/bench_compare \
 	$(BUILD)/x86_64/tests/perf/search_time \
 	$(BUILD)/x86_64/tests/perf/libicount.so \
-	$(BUILD)/aarch64/tests/perf/conv_run
+	$(BUILD)/aarch64/tests/perf/conv_run \
+	$(BUILD)/aarch64/tests/perf/probe_run
 BENCH_KCHECK := $(filter-out tests/kernels/kcheck.c,$(SRC_kcheck))
 
 bench: $(BENCH_PROGRAMS)
@@ -18,6 +19,11 @@ $(BUILD)/aarch64/tests/perf/conv_run: \
 		$(BUILD)/aarch64/tests/perf/conv_run.o \
 		$(call objs,aarch64,$(BENCH_KCHECK)) $(aarch64_OBJ_kernels)
 	$(Q)$(aarch64_CC) -static -o $@ $^ -lm
+$(BUILD)/aarch64/tests/perf/probe_run: \
+		$(BUILD)/aarch64/tests/perf/probe_run.o \
+		$(call objs,aarch64,tests/support/slices.c $(BENCH_KCHECK)) \
+		$(aarch64_OBJ_core) $(aarch64_OBJ_engine) $(aarch64_OBJ_kernels)
+	$(Q)$(aarch64_CC) -static -o $@ $^ $(LIBS_core) -lm
 $(BUILD)/x86_64/tests/perf/bench_compare: \
 		$(BUILD)/x86_64/tests/perf/bench_compare.o \
 		$(BUILD)/x86_64/host-tools/diff/tensor.o \

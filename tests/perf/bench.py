@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench.py BUILD: instructions a multiply-accumulate of the convolution
 kernels under the emulator, those of the fixed-point ends against the cheapest
-other end, speed of the scalar kernels on this machine, and the comparison of
-equal tensors against memcmp. Exit 1 when a limit is missed.
+other end, probes against what they say that they cost, speed of the scalar
+kernels on this machine, and the comparison of equal tensors against memcmp.
+Exit 1 when a limit is missed.
 """
 import json
 import os
@@ -46,6 +47,7 @@ WIDE_LIMIT = {"pw_14x14x96x576": 0.44, "pw_7x7x576x160": 0.40,
 SCALAR_SHAPES = ("pw_14x14x96x576", "conv3_14x14x64x64")
 SCALAR_LIMIT = 0.5  # GMAC/s
 SEARCH_LIMIT = 3.0  # times one run of the layer
+PROBE_LIMIT = 1.1  # times what a probe says that it costs
 
 
 class Tally:
@@ -172,6 +174,35 @@ def instructions(build, tally):
             tally.judge(ok, text)
 
 
+def icount(build, program, *arguments):
+    done = run(["qemu-aarch64", "-cpu", "cortex-a53", "-plugin",
+                os.path.join(build, "x86_64/tests/perf/libicount.so"),
+                os.path.join(build, "aarch64/tests/perf", program),
+                *arguments])
+    return (int(re.search(r"^icount (\d+)$", done.stderr, re.M).group(1)),
+            done.stdout.split())
+
+
+def probes(build, tally):
+    """A probe's instructions, against what it says that it costs."""
+    print("probe of a layer, neon: million instructions (those it says), times "
+          "one run of the layer, an output element")
+    for shape, row in SHAPES.items():
+        line = "%-26s" % row[0]
+        once = (icount(build, "conv_run", shape, "3", "all")[0] -
+                icount(build, "conv_run", shape, "1", "all")[0]) / 2
+        for data in ("rich", "dull"):
+            first, out = icount(build, "probe_run", shape, "1", data)
+            cost = icount(build, "probe_run", shape, "2", data)[0] - first
+            said, values = int(out[0]), int(out[1])
+            line += "  %s %.1f (%.1f) %.1f %.0f" % (
+                data, cost / 1e6, said / 1e6, cost / once, cost / values)
+            tally.judge(cost <= PROBE_LIMIT * said,
+                        "%s, %s: a probe of %d instructions says %d" %
+                        (row[0], data, cost, said))
+        print(line, flush=True)
+
+
 def scalar(build, tally):
     print("scalar kernels on this machine, plain C without vectorisation")
     done = run([os.path.join(build, "x86_64/kcheck"), "--bench", "--json",
@@ -215,6 +246,7 @@ def main():
     ends(sys.argv[1], tally)
     rounding(sys.argv[1], tally)
     wide(sys.argv[1], tally)
+    probes(sys.argv[1], tally)
     scalar(sys.argv[1], tally)
     compare(sys.argv[1], tally)
     search(sys.argv[1], tally)

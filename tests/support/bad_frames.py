@@ -14,6 +14,18 @@ import sys
 SOCKET, CORPUS = sys.argv[1:3]
 
 
+# Whole frames, hashes and all: HELLO as frame 0, the others as frame 1.
+HELLO = bytes.fromhex(
+    "4153593100000000000000000b0000000000000000000000945b11c37b01"
+    "9d550a09080110011a03626164")
+LAYER_PROBE = bytes.fromhex(
+    "4153593100000000010000000b0000000000000000000000c82919fb7164"
+    "4c56ba030818015a0418012001")
+RUN_START = bytes.fromhex(  # that asks for probes
+    "41535931000000000100000012000000000000000000000075b29fc93578"
+    "8a13ca020f0801100268ffffffffffffffffff01")
+
+
 def prefix(magic=b"ASY1", flags=0, sequence=0, header=4, payload=0, zero=0,
            digest=0):
     return struct.pack("<4sIIIIIQ", magic, flags, sequence, header, payload,
@@ -38,6 +50,8 @@ def streams():
     yield "wrong hash", prefix(digest=1) + b"abcd"
     yield "cut prefix", prefix()[:17]
     yield "cut header", prefix(header=100) + b"abc"
+    yield "a probe from a client", HELLO + LAYER_PROBE
+    yield "probes without a lease", HELLO + RUN_START
     for k in range(8):
         yield "random %d" % k, rng.randbytes(1 + 700 * k)
     for k in range(4):

@@ -2,6 +2,7 @@
 """Changes numbers of a constant in an ONNX file; Python's own library.
 
 patch_model.py MODEL list
+patch_model.py MODEL NAME                   prints its elements
 patch_model.py MODEL NAME FIRST NUMBER...   elements from FIRST on
 patch_model.py MODEL NAME all NUMBER        every element
 Only constants held as raw bytes, of 8 or 32-bit integers or float32, and
@@ -72,6 +73,9 @@ def main():
         sys.exit("no such constant: '%s'" % name)
     kind, start, end = found[name]
     size = struct.calcsize(kind)
+    if not rest:
+        print(*(v for v, in struct.iter_unpack("<" + kind, data[start:end])))
+        return
     numbers = [(float if kind == "f" else int)(t) for t in rest[1:]]
     if rest[0] == "all":
         numbers *= (end - start) // size

@@ -7,6 +7,7 @@ sim_files.py flip DIR NAME           flip the lowest bit of the middle element
                                      in every npz
 sim_files.py widen DIR NAME          an int8 array as int32, values unchanged
 sim_files.py rename DIR OLD NEW
+sim_files.py take DIR FROM NAME...   these arrays from files of the same name
 sim_files.py texts NPZ OUT NAME=FEATURE[:PERM]...
                                      as the simulator writes them; PERM: the
                                      order of axes, e.g. 0312
@@ -35,7 +36,8 @@ def write(path, arrays):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as z:
         for name, data in arrays.items():
-            z.writestr(name + ".npy", data)
+            # One date: equal tensors make equal files.
+            z.writestr(zipfile.ZipInfo(name + ".npy"), data)
     with open(path, "wb") as f:
         f.write(out.getvalue())
 
@@ -172,7 +174,13 @@ def main():
     if not paths:
         sys.exit("no npz in '%s'" % where)
     for path in paths:
-        write(path, change(read(path), what, rest))
+        arrays = read(path)
+        if what == "take":
+            other = read(os.path.join(rest[0], os.path.basename(path)))
+            arrays.update({n: other[n] for n in rest[1:]})
+        else:
+            arrays = change(arrays, what, rest)
+        write(path, arrays)
 
 
 if __name__ == "__main__":

@@ -273,40 +273,6 @@ static void test_policy_refusals(void **state)
     assay_arena_free(arena);
 }
 
-static void test_hbm_refusals(void **state)
-{
-    struct assay_arena *arena = assay_arena_new();
-    int32_t pre = 32, scale = 65536, post = 63, good = 1;
-    struct assay_program p = {.n_steps = 7};
-    struct assay_err err;
-    struct assay_hbm_operands o = {.n = 1,
-                                   .pre_shift = &good,
-                                   .scale = &good,
-                                   .post_shift = &good,
-                                   .qmin = -128,
-                                   .qmax = 127};
-    (void)state;
-    assert_int_equal(assay_hbm_program(arena, &o, &p, &err), 0);
-    p.n_steps = 7;
-    o.mid_bits = 8;
-    assert_true(assay_hbm_program(arena, &o, &p, &err) < 0);
-    assert_non_null(strstr(err.text, "mid_bits of hbm_m15 is 8"));
-    o.mid_bits = 0;
-    o.pre_shift = &pre;
-    assert_true(assay_hbm_program(arena, &o, &p, &err) < 0);
-    assert_non_null(strstr(err.text, "preRShift of hbm_m15 is 32"));
-    o.pre_shift = &good;
-    o.scale = &scale;
-    assert_true(assay_hbm_program(arena, &o, &p, &err) < 0);
-    assert_non_null(strstr(err.text, "scale of hbm_m15 is 65536"));
-    o.scale = &good;
-    o.post_shift = &post;
-    assert_true(assay_hbm_program(arena, &o, &p, &err) < 0);
-    assert_non_null(strstr(err.text, "postRShift of hbm_m15 is 63"));
-    assert_int_equal(p.n_steps, 7);
-    assay_arena_free(arena);
-}
-
 static void test_conv_per_channel(void **state)
 {
     struct fixture f;
@@ -458,7 +424,6 @@ int main(void)
         cmocka_unit_test(test_bad_names),
         cmocka_unit_test(test_bad_domains),
         cmocka_unit_test(test_policy_refusals),
-        cmocka_unit_test(test_hbm_refusals),
         cmocka_unit_test(test_conv_per_channel),
         cmocka_unit_test(test_concat_copies_equal),
         cmocka_unit_test(test_numerics),

@@ -3,6 +3,7 @@
  * npz files and case folders: round trips, layouts, what does not belong
  * together, damaged zip files.
  *
+ * links: lib/core/probe.c
  * links: host-tools/model/case.c host-tools/model/case_meta.c
  * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
  * links: host-tools/model/differ.c host-tools/model/record.c

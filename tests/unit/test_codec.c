@@ -186,6 +186,22 @@ static const struct {
     {"d20500", true, 0, "ERROR: code 0 is not an error"},
     {"d205020805", true, 0, "ERROR: unknown error code 5"},
     {"d2050b0883ffffffffffffffff01", true, 0, "unknown error code -125"},
+    {"ba030418013002", true, 0, "'sums' is not"},
+    {"ba03081801280130043802", true, 0, "'sums' is not"},
+    {"ba030418014003", true, 0, "'width of partial sums' is"},
+    {"ba03051801508002", true, 0, "'width of partial sums' is"},
+    {"ba03081801620062021001", true, 0, "'facts' is not as it has"},
+    {"ba030818015a04100c1801", true, 0, "'step' is not as it has"},
+    {"ba030818015a0408411801", true, 0, "'operand' is not"},
+    {"ba030618015a021001", true, 0, "'can' is not as it has to"},
+    {"ba030618015a021810", true, 0, "'can' is not as it has to"},
+    {"ba030818015a0418012801", true, 0, "'count of a step' is not"},
+    {"ba030a18015a0218015a021802", true, 0, "'step that is there tw"},
+    {"ba030618016a020102", true, 0, "'n_entries' is not as it"},
+    {"ba032518016a210101010101010101010101010101010101010101010101"
+     "01010101010101010101",
+     true, 0, "'entries length' is 33"},
+    {"ba03022801", true, 0, "'values' is not as it has"},
 };
 
 static void test_malformed(void **state)
@@ -194,7 +210,7 @@ static void test_malformed(void **state)
     for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
         struct assay_err err = {0};
         struct assay_msg m = {.type = 77};
-        uint8_t header[64];
+        uint8_t header[128];
         size_t n = unhex(malformed[i].header, header);
         struct assay_frame f =
             as_frame(header, n, malformed[i].agent, malformed[i].payload);
@@ -206,6 +222,66 @@ static void test_malformed(void **state)
                      malformed[i].sentence);
         assert_int_equal(m.type, 77); /* untouched */
     }
+}
+
+/* A probe with all that it can hold. */
+static struct assay_msg full_probe(void)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_LAYER_PROBE};
+    struct assay_probe *p = &m.u.layer_probe.probe;
+
+    m.u.layer_probe.run = m.u.layer_probe.layer = UINT32_MAX;
+    p->values = p->work = UINT64_MAX;
+    p->has_sums = 1;
+    p->min = INT64_MIN;
+    p->max = INT64_MAX;
+    memset(p->sums, ASSAY_PROBE_LEAVES, sizeof(p->sums));
+    p->facts = (1u << ASSAY_PROBE_FACTS) - 1;
+    for (unsigned i = 0; i < ASSAY_PROBE_FACTS; i++)
+        p->fact[i] = UINT64_MAX - i;
+    p->n_entries = ASSAY_PROBE_ENTRIES;
+    memset(p->entries, 0xa5, sizeof(p->entries));
+    p->n_steps = ASSAY_PROBE_STEPS;
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        p->steps[i] = (struct assay_probe_step){
+            .operand = (uint8_t)(60 + i / ASSAY_MAX_STEPS),
+            .step = (uint8_t)(i % ASSAY_MAX_STEPS),
+            .can = ASSAY_PROBE_CAN_ALL,
+            .ties = UINT64_MAX - 4 * i,
+            .low = UINT64_MAX - 4 * i - 1,
+            .high = UINT64_MAX - 4 * i - 2,
+            .left = UINT64_MAX - 4 * i - 3};
+    return m;
+}
+
+/* Every field comes back, and the credit covers the largest header. */
+static void test_probe(void **state)
+{
+    struct assay_msg m = full_probe(), back;
+    struct assay_err err = {0};
+    struct assay_frame f;
+    struct assay_buf out, again;
+
+    (void)state;
+    assert_null(assay_probe_bad_field(&m.u.layer_probe.probe));
+    assay_buf_init(&out);
+    assert_int_equal(assay_msg_frame(&out, &m, true, 0, &err), 0);
+    assert_true(out.len <= ASSAY_PROBE_CREDIT);
+    f = as_frame(out.data + ASSAY_FRAME_PREFIX, out.len - ASSAY_FRAME_PREFIX,
+                 true, 0);
+    assert_int_equal(assay_msg_decode(&back, &f, &err), 0);
+    assert_int_equal(back.u.layer_probe.run, UINT32_MAX);
+    assert_int_equal(back.u.layer_probe.layer, UINT32_MAX);
+    assay_buf_init(&again);
+    assert_int_equal(assay_msg_frame(&again, &back, true, 0, &err), 0);
+    assert_int_equal(again.len, out.len);
+    assert_memory_equal(again.data, out.data, out.len);
+    assert_int_equal(back.u.layer_probe.probe.min, INT64_MIN);
+    assert_int_equal(back.u.layer_probe.probe.steps[47].left,
+                     UINT64_MAX - 4 * 47 - 3);
+    assay_msg_close(&back);
+    assay_buf_close(&again);
+    assay_buf_close(&out);
 }
 
 /* Two bytes a field that no message has: protobuf-c keeps each of them. */
@@ -299,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_golden),     cmocka_unit_test(test_fields),
         cmocka_unit_test(test_malformed),  cmocka_unit_test(test_budget),
         cmocka_unit_test(test_header_cap), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_probe),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

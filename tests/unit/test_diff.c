@@ -211,6 +211,55 @@ static void zeros_have_cosine_one(void **state)
     assert_true(d.cosine == 1.0);
 }
 
+/* One value throughout on a side: every direction is as good as another. */
+static void constants_have_no_cosine(void **state)
+{
+    const int64_t dims[] = {4};
+    struct assay_tensor t = tensor(ASSAY_S8, 1, dims);
+    const int8_t zero[4] = {0}, five[4] = {5, 5, 5, 5},
+                 varied[4] = {5, 4, 3, 1};
+    const int8_t *const sides[][2] = {{zero, varied},
+                                      {varied, zero},
+                                      {five, varied},
+                                      {varied, five},
+                                      {zero, five}};
+    struct assay_diff d, other, all = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+        assay_diff_tensor(&t, sides[i][0], sides[i][1], &strict, &d);
+        assert_true(isnan(d.cosine));
+    }
+    assay_diff_tensor(&t, zero, zero, &strict, &other);
+    assert_true(other.cosine == 1.0); /* they are equal */
+    /* An equal sample lends none; one that differs and has one does. */
+    assay_diff_merge(&all, &other);
+    assay_diff_merge(&all, &d);
+    assert_true(isnan(all.cosine));
+    assay_diff_tensor(&t, varied, (const int8_t[4]){5, 4, 3, 2}, &strict, &d);
+    assay_diff_merge(&all, &d);
+    assert_true(all.cosine == d.cosine && d.cosine < 1.0);
+}
+
+static void nan_is_counted(void **state)
+{
+    const int64_t dims[] = {4};
+    struct assay_tensor t = tensor(ASSAY_F32, 1, dims);
+    const float ref[4] = {NAN, 1.0f, NAN, 2.0f},
+                got[4] = {NAN, NAN, 3.0f, 2.0f};
+    struct assay_diff d, all = {0};
+
+    (void)state;
+    assay_diff_tensor(&t, ref, got, &strict, &d);
+    assert_int_equal(d.ref_nan, 2);
+    assert_int_equal(d.got_nan, 2);
+    assert_int_equal(d.outside, 2);
+    assay_diff_merge(&all, &d);
+    assay_diff_merge(&all, &d);
+    assert_int_equal(all.ref_nan, 4);
+    assert_int_equal(all.got_nan, 4);
+}
+
 static void scalars_have_one_element(void **state)
 {
     struct assay_tensor t = {.dtype = ASSAY_S8};
@@ -227,8 +276,8 @@ static void merge_adds_up(void **state)
 {
     const int64_t dims[] = {4};
     struct assay_tensor t = tensor(ASSAY_S8, 1, dims);
-    const int8_t ref[4] = {10, 10, 10, 10};
-    const int8_t a[4] = {10, 10, 11, 10}, b[4] = {10, 10, 10, 6};
+    const int8_t ref[4] = {10, 12, 10, 10};
+    const int8_t a[4] = {10, 12, 11, 10}, b[4] = {10, 12, 10, 6};
     struct assay_diff all = {0}, d;
 
     (void)state;
@@ -267,6 +316,8 @@ int main(void)
         cmocka_unit_test(floats),
         cmocka_unit_test(floats_of_binary16),
         cmocka_unit_test(zeros_have_cosine_one),
+        cmocka_unit_test(constants_have_no_cosine),
+        cmocka_unit_test(nan_is_counted),
         cmocka_unit_test(scalars_have_one_element),
         cmocka_unit_test(merge_adds_up),
     };

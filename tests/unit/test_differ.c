@@ -3,6 +3,7 @@
  * Differences between the parts of a case that are no faults: which are
  * recognised, what is compared instead, and that nothing is guessed.
  *
+ * links: lib/core/probe.c
  * links: host-tools/model/case*.c host-tools/model/hbdk_text.c
  * links: host-tools/model/differ.c host-tools/model/record.c
  * links: proto/ gen/proto/assay.pb-c.c

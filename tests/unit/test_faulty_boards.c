@@ -60,7 +60,7 @@ static struct {
     enum fault fault;
     const char *layer;
     const struct assay_slice *slice;
-    unsigned runs, isolated_runs;
+    unsigned runs, isolated_runs, asked;
     size_t given_bytes, isolated_bytes;
 } board;
 
@@ -125,12 +125,14 @@ static int board_run(struct assay_backend *b,
                      const struct assay_results *results, struct assay_err *err)
 {
     struct relay relay = {.results = results};
-    struct assay_results inner = {&relay, relay_layer, relay_missing, NULL};
+    struct assay_results inner = {
+        .self = &relay, .layer = relay_layer, .missing = relay_missing};
     int rc;
 
     (void)b;
     board.runs++;
     board.isolated_runs += run->isolated;
+    board.asked += run->probe_work > 0;
     relay.isolated = run->isolated;
     for (size_t i = 0; i < run->n_given; i++)
         *(run->isolated ? &board.isolated_bytes : &board.given_bytes) +=
@@ -274,6 +276,27 @@ static void a_good_board(void **state)
     assert_int_equal(board.runs, 4); /* one a sample: nothing to isolate */
     assert_int_equal(board.isolated_runs, 0);
     assert_int_equal(coverage("compared"), 21);
+}
+
+/* An older agent is asked and tells nothing: this process counts, with the
+ * samples' sums merged. */
+static void a_board_without_probes(void **state)
+{
+    const json_t *l, *sums;
+
+    (void)state;
+    assert_int_equal(run(NONE, "", ""), 0);
+    assert_int_equal(board.asked, 4);
+    l = layer_of("conv1");
+    sums = json_object_get(l, "accumulator");
+    assert_int_equal(json_integer_value(json_object_get(sums, "min")), -50278);
+    assert_string_equal(json_string_value(json_object_get(
+                            json_object_get(l, "exercised"), "by")),
+                        "host");
+    /* Only the run that is judged is asked, not what attribution re-runs. */
+    assert_int_equal(run(WRONG_VECTOR, "conv2", ""), 4);
+    assert_true(board.runs > 4);
+    assert_int_equal(board.asked, 4);
 }
 
 static void a_wrong_vector_kernel(void **state)
@@ -439,6 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_board),
+        cmocka_unit_test(a_board_without_probes),
         cmocka_unit_test(a_wrong_vector_kernel),
         cmocka_unit_test(a_wrong_cpu),
         cmocka_unit_test(two_culprits),

@@ -9,6 +9,7 @@
  * links: host-tools/cause/fingerprint_value.c
  * links: host-tools/cause/fingerprint_channel.c
  * links: host-tools/cause/fingerprint_constants.c
+ * links: host-tools/cause/fingerprint_ratio.c
  * links: host-tools/cause/fingerprint_input.c
  * links: host-tools/cause/fingerprint_text.c
  * links: host-tools/diff/tensor.c host-tools/diff/column.c

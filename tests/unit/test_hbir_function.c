@@ -3,6 +3,7 @@
  * Functions: which one is the model, names, results, constants, and a text of
  * the published form with numbers of its own, computed by hand.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: host-tools/model/hbir*.c host-tools/model/mlir*.c
  * links: host-tools/model/file.c host-tools/model/npz*.c
  * links: host-tools/model/npy.c

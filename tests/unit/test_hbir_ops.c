@@ -3,6 +3,7 @@
  * Every operation of the Nash dialects once in a form that is run: its layer,
  * its form, and a plan under the rules that are built in.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: host-tools/model/hbir*.c host-tools/model/mlir*.c
  * links: host-tools/model/file.c host-tools/model/npz.c host-tools/model/npy.c
  * links: host-tools/model/numerics_file.c host-tools/model/numerics_data.c

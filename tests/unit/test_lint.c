@@ -253,6 +253,20 @@ static void factors(void **state)
     begin(ASSAY_S8);
     f.factor = slices_f32(0.020001f);
     assert_false(finds("factor", ASSAY_WARNING, NULL));
+    /* Scales say 0.02: 1310 / 2^16 is 0.05 % off, 335544 / 2^24 is not. */
+    for (int i = 0; i < 2; i++) {
+        static const int64_t shifts[] = {16, 24},
+                             multipliers[] = {1310, 335544};
+
+        begin(ASSAY_S8);
+        f.s->layers[0].out_program.n_steps = 0;
+        slices_step(&f.s->layers[0].out_program, ASSAY_STEP_MUL, 1,
+                    &multipliers[i], NULL);
+        slices_shr(&f.s->layers[0].out_program, ASSAY_ROUND_HALF_UP,
+                   &shifts[i]);
+        slices_bits(&f.s->layers[0].out_program, ASSAY_STEP_SAT, 16);
+        assert_int_equal(finds("factor", ASSAY_WARNING, NULL), i == 0);
+    }
 }
 
 /* conv's y and x joined. */

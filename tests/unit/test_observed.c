@@ -3,6 +3,7 @@
  * What the compiled model gave: which files belong to a sample, whose tensor
  * a name is, layouts, types, and what is refused.
  *
+ * links: lib/core/probe.c
  * links: host-tools/model/observed.c host-tools/model/observed_map.c
  * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
  * links: host-tools/model/differ.c host-tools/model/record.c

@@ -3,6 +3,7 @@
  * The third door: one good slice, and every way of breaking it, each with
  * the sentence that it is refused with.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c lib/core/slice.c lib/core/buf.c
  * links: lib/core/err.c lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  */

@@ -3,6 +3,7 @@
  * The plan's memory: live buffers never overlap, the arena is no larger than
  * it must be on a chain, and every allocation may fail.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c lib/core/slice.c lib/core/buf.c
  * links: lib/core/err.c lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  */

@@ -3,6 +3,7 @@
  * The third door for the operators of fixed-point models: a good layer of
  * each, and every way of breaking it with the sentence that refuses it.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c lib/core/slice.c lib/core/buf.c
  * links: lib/core/err.c lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  */

@@ -2,6 +2,7 @@
 /*
  * Modes of a run: what is computed, fetched, missing, skipped; the sink.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c tests/support/runs.c lib/core/slice.c
  * links: lib/core/buf.c lib/core/err.c
  * links: lib/engine/ lib/engine/ops/ kernels/ kernels/ref/

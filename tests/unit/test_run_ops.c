@@ -3,6 +3,7 @@
  * Every operator through plan and run, against plain loops written here, on
  * odd shapes: 1x1, one channel, 33 channels, several images, uneven pads.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c tests/support/runs.c lib/core/slice.c
  * links: lib/core/buf.c lib/core/err.c
  * links: lib/engine/ lib/engine/ops/ kernels/ kernels/ref/

@@ -4,6 +4,7 @@
  * and run, by hand; and every way of breaking such a layer with the sentence
  * that refuses it.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c tests/support/runs.c lib/core/slice.c
  * links: lib/core/buf.c lib/core/err.c
  * links: lib/engine/ lib/engine/ops/ kernels/ kernels/ref/

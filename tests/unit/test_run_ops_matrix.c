@@ -4,6 +4,7 @@
  * conv_transpose2d against plain loops, and convolutions with the epilogues of
  * fixed-point models. Each on the scalar kernels and on the CPU's best.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c tests/support/runs.c lib/core/slice.c
  * links: lib/core/buf.c lib/core/err.c
  * links: lib/engine/ lib/engine/ops/ kernels/ kernels/ref/

@@ -3,6 +3,7 @@
  * Tables, reductions, samplings, prelu, and the greater and smaller of two,
  * through plan and run; every expected value is worked out by hand.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c tests/support/runs.c lib/core/slice.c
  * links: lib/core/buf.c lib/core/err.c
  * links: lib/engine/ lib/engine/ops/ kernels/ kernels/ref/

@@ -5,6 +5,7 @@
  * sum that wrapped would show. Each on the scalar kernels and on the CPU's
  * best.
  *
+ * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c tests/support/runs.c lib/core/slice.c
  * links: lib/core/buf.c lib/core/err.c
  * links: lib/engine/ lib/engine/ops/ kernels/ kernels/ref/

@@ -4,6 +4,7 @@
  * with one operand a channel, each row a lane of its own; and row by row with
  * one operand a tensor, where neighbouring rows fill the other lanes.
  */
+#include "tests/vectors/hbm_program.h"
 #include "tests/vectors/vcheck.h"
 
 #include <stdlib.h>
@@ -192,7 +193,7 @@ static bool hbm_program(struct assay_vc_table *t, struct assay_arena *arena,
     size_t row = t->order[first + at];
     int pre = assay_vc_round(assay_vc_cell(t, row, H_PRE_ROUND));
     int post = assay_vc_round(assay_vc_cell(t, row, H_POST_ROUND));
-    struct assay_hbm_operands ops = {
+    struct assay_vc_hbm ops = {
         .n = (uint32_t)n,
         .bias = h->bias + at,
         .pre_shift = h->pre + at,
@@ -206,7 +207,8 @@ static bool hbm_program(struct assay_vc_table *t, struct assay_arena *arena,
         .qmin = assay_vc_int(t, row, H_MIN),
         .qmax = assay_vc_int(t, row, H_MAX)};
     struct assay_err err = {.text = "unknown rounding"};
-    if (pre >= 0 && post >= 0 && assay_hbm_program(arena, &ops, p, &err) == 0)
+    if (pre >= 0 && post >= 0 &&
+        assay_vc_hbm_program(arena, &ops, p, &err) == 0)
         return true;
     assay_vc_refused(t, row, err.text);
     return false;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the JSON report: json.c writes it, json_causes.c what it says
+ * of culprits and their causes. One thread.
+ */
+#ifndef ASSAY_REPORT_JSON_PRIVATE_H
+#define ASSAY_REPORT_JSON_PRIVATE_H
+
+#include <jansson.h>
+
+#include "host-tools/report/report.h"
+
+struct assay_report {
+    const struct assay_report_options *o;
+    json_t *root, *layers;
+    uint32_t columns; /* of the compiled model */
+    bool failed;      /* out of memory while building */
+};
+
+/* Not valid UTF-8 (hostile names): bytes above 127 become '?'. */
+static inline json_t *text(const char *s)
+{
+    json_t *j = json_string(s != NULL ? s : "");
+    char safe[512];
+    size_t i;
+
+    if (j != NULL)
+        return j;
+    for (i = 0; s[i] != '\0' && i + 1 < sizeof(safe); i++)
+        safe[i] = (unsigned char)s[i] < 128 ? s[i] : '?';
+    safe[i] = '\0';
+    return json_string(safe);
+}
+
+static inline json_t *integer(uint64_t v)
+{
+    return json_integer((json_int_t)v);
+}
+
+static inline void set(struct assay_report *r, json_t *object, const char *key,
+                       json_t *value)
+{
+    if (value == NULL || json_object_set_new(object, key, value) != 0)
+        r->failed = true;
+}
+
+static inline void append(struct assay_report *r, json_t *array, json_t *value)
+{
+    if (value == NULL || json_array_append_new(array, value) != 0)
+        r->failed = true;
+}
+
+/* Puts hypotheses and culprits into r->root. */
+void assay_json_causes(struct assay_report *r,
+                       const struct assay_report_foot *f);
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes over the wire: an agent sends what this process computes itself, only
+ * where it is asked; and a client does not believe an agent that makes them up.
+ *
+ * links: tests/support/agents.c tests/support/slices.c
+ * links: agent/agent.c agent/blobs.c agent/lease.c agent/loaded.c agent/log.c
+ * links: agent/relay.c agent/ring.c agent/session.c agent/session_blobs.c
+ * links: agent/session_lease.c agent/stream.c agent/sysinfo.c agent/worker.c
+ * links: host-tools/client.c host-tools/client_load.c
+ * links: host-tools/client_run.c lib/net/ proto/ gen/proto/assay.pb-c.c
+ * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host-tools/backend.h"
+#include "kernels/cpu.h"
+#include "lib/core/slice_part.h"
+#include "lib/engine/probe.h"
+#include "proto/codec.h"
+#include "tests/support/agents.h"
+#include "tests/support/slices.h"
+
+#define N 40
+#define MANY ((uint64_t)1 << 28)
+
+static const int64_t one = 1, two = 2, low = -20, high = 20;
+
+/* x -> halved (clamps) -> copied (no steps) -> summed (a gemm that rounds). */
+enum { HALVED, COPIED, SUMMED, LAYERS };
+
+static struct assay_slice *make_slice(void)
+{
+    static const int64_t x[2] = {1, N}, y[2] = {1, 3}, wide[2] = {3, N};
+    static int8_t weights[3 * N];
+    struct assay_slice *s = slices_new();
+    uint32_t l;
+
+    for (int i = 0; i < 3 * N; i++)
+        weights[i] = (int8_t)(i * 7 % 255 - 127);
+    slices_tensor(s, "x", ASSAY_ROLE_INPUT, ASSAY_S8, 2, x);
+    slices_tensor(s, "a", ASSAY_ROLE_ACTIVATION, ASSAY_S8, 2, x);
+    slices_tensor(s, "b", ASSAY_ROLE_ACTIVATION, ASSAY_S8, 2, x);
+    slices_data(s,
+                slices_tensor(s, "w", ASSAY_ROLE_CONSTANT, ASSAY_S8, 2, wide),
+                weights);
+    assay_sha256(weights, sizeof(weights), s->tensors[3].sha256);
+    slices_tensor(s, "y", ASSAY_ROLE_ACTIVATION, ASSAY_S32, 2, y);
+    for (uint32_t i = 0; i < 5; i++)
+        slices_quant(s, i, 1.0f, 0);
+    l = slices_layer(s, "halved", ASSAY_OP_UNARY, 1, (uint32_t[]){0}, 1);
+    slices_shr(&s->layers[l].out_program, ASSAY_ROUND_HALF_EVEN, &one);
+    slices_step(&s->layers[l].out_program, ASSAY_STEP_CLAMP, 1, &low, &high);
+    slices_layer(s, "copied", ASSAY_OP_UNARY, 1, (uint32_t[]){1}, 2);
+    l = slices_layer(s, "summed", ASSAY_OP_GEMM, 2, (uint32_t[]){2, 3}, 4);
+    s->layers[l].p.conv2d =
+        (struct assay_conv2d_params){1, 1, 1, 1, 0, 0, 0, 0, 1, false, false};
+    slices_shr(&s->layers[l].out_program, ASSAY_ROUND_HALF_UP, &two);
+    return s;
+}
+
+/* ---- what a client sees ---------------------------------------------------- */
+
+struct seen {
+    unsigned n_layers;
+    unsigned n_probes[LAYERS];
+    struct assay_probe probe[LAYERS];
+    int8_t a[N]; /* halved */
+};
+
+static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
+                    const char *kernel, uint64_t time_us)
+{
+    struct seen *s = self;
+
+    (void)kernel;
+    (void)time_us;
+    s->n_layers++;
+    if (layer == HALVED && bytes == N)
+        memcpy(s->a, data, N);
+    return 0;
+}
+
+static void on_probe(void *self, uint32_t layer, const struct assay_probe *p)
+{
+    struct seen *s = self;
+
+    s->n_probes[layer]++;
+    s->probe[layer] = *p;
+}
+
+static int8_t input[N];
+
+static int run(struct assay_backend *b, struct seen *seen, uint64_t work,
+               struct assay_err *err)
+{
+    struct assay_run_tensor given = {0, input, sizeof(input)};
+    struct assay_backend_run request = {.cpumask = ASSAY_CPU_ALL,
+                                        .given = &given,
+                                        .n_given = 1,
+                                        .probe_work = work};
+    struct assay_results results = {
+        .self = seen, .layer = on_layer, .probe = on_probe};
+
+    memset(seen, 0, sizeof(*seen));
+    return b->vt->run(b, &request, &results, err);
+}
+
+static struct assay_backend *connect_to(const char *target,
+                                        const struct assay_slice *slice)
+{
+    struct assay_client_options options = {
+        .target = target, .timeout_ms = 10000, .owner = "me@test 1"};
+    struct assay_backend *b = NULL;
+    struct assay_err err = {0};
+
+    if (assay_client_open(&b, &options, &err) < 0 ||
+        b->vt->load(b, slice, &err) < 0)
+        fail_msg("%s", err.text);
+    return b;
+}
+
+/* ---- an honest agent ------------------------------------------------------- */
+
+static void assert_same(const struct assay_slice *s, uint32_t layer,
+                        const struct assay_probe *got, const void *x)
+{
+    const struct assay_probe_limits limits = {MANY, SIZE_MAX};
+    const void *in[ASSAY_MAX_LAYER_INPUTS] = {x};
+    struct assay_msg m = {.type = ASSAY_MSG_LAYER_PROBE};
+    struct assay_slice *one_layer;
+    struct assay_buf a, b;
+
+    assert_int_equal(assay_slice_single(&one_layer, s, layer, NULL), 0);
+    assert_int_equal(assay_probe_layer(&m.u.layer_probe.probe, one_layer, in, 0,
+                                       &limits, NULL),
+                     0);
+    assay_slice_free(one_layer);
+    assay_buf_init(&a);
+    assay_buf_init(&b);
+    assert_int_equal(assay_msg_frame(&a, &m, true, 0, NULL), 0);
+    m.u.layer_probe.probe = *got;
+    assert_int_equal(assay_msg_frame(&b, &m, true, 0, NULL), 0);
+    assert_true(a.len == b.len && memcmp(a.data, b.data, a.len) == 0);
+    assay_buf_close(&a);
+    assay_buf_close(&b);
+}
+
+static void test_honest(void **state)
+{
+    struct assay_slice *s = make_slice();
+    struct assay_err err = {0};
+    struct assay_backend *b;
+    struct agents agent;
+    char board[64];
+    struct seen seen;
+
+    (void)state;
+    snprintf(board, sizeof(board), "probe-%d", (int)getpid());
+    agents_start(&agent, board, 64u << 20);
+    b = connect_to(agent.target, s);
+    for (int i = 0; i < N; i++)
+        input[i] = (int8_t)(i * 3 - 60);
+    assert_int_equal(run(b, &seen, MANY, &err), 0);
+    assert_true(seen.n_probes[HALVED] == 1 && seen.n_probes[SUMMED] == 1);
+    assert_int_equal(seen.n_probes[COPIED], 0);
+    assert_same(s, HALVED, &seen.probe[HALVED], input);
+    assert_same(s, SUMMED, &seen.probe[SUMMED], seen.a);
+    assert_true(seen.probe[HALVED].steps[0].ties > 0);
+    assert_true(seen.probe[SUMMED].has_sums != 0);
+
+    assert_int_equal(run(b, &seen, 0, &err), 0); /* not asked */
+    assert_int_equal(seen.n_layers, LAYERS);
+    assert_int_equal(seen.n_probes[HALVED] + seen.n_probes[SUMMED], 0);
+
+    assert_int_equal(run(b, &seen, 1, &err), 0); /* left out, and it says so */
+    assert_true(seen.n_probes[HALVED] == 1 && seen.probe[HALVED].values == 0);
+    assert_int_equal(seen.probe[SUMMED].values, 0);
+    b->vt->close(b);
+    assert_int_equal(agents_stop(&agent), 0);
+    assay_slice_free(s);
+}
+
+/* ---- one that makes them up -------------------------------------------------- */
+
+struct fake {
+    int fd;
+    uint32_t sequence;
+    struct assay_frame_decoder in;
+    struct assay_msg got;
+};
+
+static void say(struct fake *f, const struct assay_msg *m, const void *payload)
+{
+    struct assay_buf out;
+
+    assay_buf_init(&out);
+    if (assay_msg_frame(&out, m, true, f->sequence++, NULL) < 0 ||
+        assay_buf_append(&out, payload, m->payload_bytes) < 0 ||
+        send(f->fd, out.data, out.len, MSG_NOSIGNAL) != (ssize_t)out.len)
+        _exit(3);
+    assay_buf_close(&out);
+}
+
+/* The next message; ends the process when the client hung up. */
+static enum assay_msg_type hear(struct fake *f)
+{
+    struct assay_frame frame;
+    uint8_t bytes[4096];
+    int rc;
+
+    assay_msg_close(&f->got);
+    while ((rc = assay_frame_next(&f->in, &frame, NULL)) == 0) {
+        ssize_t n = recv(f->fd, bytes, sizeof(bytes), 0);
+
+        if (n <= 0)
+            _exit(0);
+        if (assay_frame_push(&f->in, bytes, (size_t)n, NULL) < 0)
+            _exit(4);
+    }
+    if (rc < 0 || assay_msg_decode(&f->got, &frame, NULL) < 0)
+        _exit(5);
+    return f->got.type;
+}
+
+/* Layer 0 with bytes that nobody computed. */
+static void send_layer(struct fake *f, const struct assay_slice *s)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_LAYER_BEGIN};
+    uint8_t bytes[N] = {0}, digest[16];
+    const struct assay_tensor *t = &s->tensors[1];
+
+    m.u.layer_begin = (struct assay_msg_layer_begin){.tensor = 1,
+                                                     .dtype = t->dtype,
+                                                     .rank = t->rank,
+                                                     .bytes = N,
+                                                     .kernel = "none"};
+    memcpy(m.u.layer_begin.dims, t->dims, sizeof(t->dims));
+    say(f, &m, NULL);
+    m = (struct assay_msg){.type = ASSAY_MSG_CHUNK, .payload_bytes = N};
+    assay_xxh128(bytes, N, digest);
+    memcpy(m.u.chunk.digest, digest, 16);
+    say(f, &m, bytes);
+    m = (struct assay_msg){.type = ASSAY_MSG_LAYER_END};
+    m.u.layer_end.bytes = N;
+    assay_xxh128(digest, 16, m.u.layer_end.digest);
+    say(f, &m, NULL);
+}
+
+/* What it says behind layer 0. */
+struct lie {
+    uint32_t layer;
+    unsigned operand, step;
+    unsigned times;
+    bool before; /* the layer's results */
+};
+
+static void send_probe(struct fake *f, const struct lie *lie)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_LAYER_PROBE};
+
+    m.u.layer_probe.layer = lie->layer;
+    m.u.layer_probe.probe.values = N;
+    assay_probe_step(&m.u.layer_probe.probe, lie->operand, lie->step)->can =
+        ASSAY_PROBE_TIES;
+    for (unsigned i = 0; i < lie->times; i++)
+        say(f, &m, NULL);
+}
+
+static void serve(int listener, const struct assay_slice *s,
+                  const struct lie *lie)
+{
+    struct fake f = {.fd = accept(listener, NULL, NULL)};
+    struct assay_msg m = {0};
+
+    assay_frame_decoder_init(&f.in, false);
+    for (;;) {
+        m = (struct assay_msg){0};
+        switch (hear(&f)) {
+        case ASSAY_MSG_HELLO:
+            m.type = ASSAY_MSG_HELLO_ACK;
+            m.u.hello_ack.version = m.u.hello_ack.version_min =
+                m.u.hello_ack.version_max = 1;
+            break;
+        case ASSAY_MSG_LEASE_ACQUIRE: m.type = ASSAY_MSG_LEASE_GRANTED; break;
+        case ASSAY_MSG_BLOB_QUERY: m.type = ASSAY_MSG_BLOB_MISSING; break;
+        case ASSAY_MSG_SLICE_LOAD:
+            m.type = ASSAY_MSG_SLICE_LOADED;
+            m.u.loaded.layers = LAYERS;
+            break;
+        case ASSAY_MSG_RUN_START:
+            if (lie->before)
+                send_probe(&f, lie);
+            send_layer(&f, s);
+            if (!lie->before)
+                send_probe(&f, lie);
+            m.type = ASSAY_MSG_RUN_END;
+            m.u.run_end.run = f.got.u.run_start.run;
+            break;
+        default: continue;
+        }
+        say(&f, &m, NULL);
+    }
+}
+
+/* The client's sentence; "": it took everything. */
+static void lie_to_client(const struct lie *lie, uint64_t work,
+                          struct assay_err *err, struct seen *seen)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct assay_slice *s = make_slice();
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0), status;
+    struct assay_backend *b;
+    char target[128];
+    pid_t pid;
+
+    snprintf(at.sun_path, sizeof(at.sun_path), P_tmpdir "/assay-lie-%d",
+             (int)getpid());
+    unlink(at.sun_path);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        alarm(30);
+        serve(listener, s, lie);
+        _exit(0);
+    }
+    close(listener);
+    snprintf(target, sizeof(target), "unix:%s", at.sun_path);
+    b = connect_to(target, s);
+    *err = (struct assay_err){0};
+    (void)!run(b, seen, work, err);
+    b->vt->close(b);
+    unlink(at.sun_path);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assay_slice_free(s);
+}
+
+static void test_lies(void **state)
+{
+    static const struct {
+        struct lie lie;
+        uint64_t work;
+        const char *sentence;
+    } rows[] = {
+        {{0, 0, 0, 1, false}, MANY, ""},
+        {{0, 0, 0, 1, false}, 0, "a probe of layer 0, which was not asked"},
+        {{0, 0, 0, 2, false}, MANY, "a probe of layer 0, which was not asked"},
+        {{0, 0, 0, 1, true}, MANY, "a probe of layer 0, which was not asked"},
+        {{2, 0, 0, 1, false}, MANY, "a probe of layer 2, which was not asked"},
+        {{9, 0, 0, 1, false}, MANY, "a probe of layer 9, which was not asked"},
+        {{0, 0, 2, 1, false}, MANY, "'halved' names a step that it does not"},
+        {{0, 1, 0, 1, false}, MANY, "'halved' names a step that it does not"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct assay_err err;
+        struct seen seen;
+
+        lie_to_client(&rows[i].lie, rows[i].work, &err, &seen);
+        if (rows[i].sentence[0] == '\0'
+                ? err.text[0] != '\0'
+                : strstr(err.text, rows[i].sentence) == NULL)
+            fail_msg("row %zu: '%s' lacks '%s'", i, err.text, rows[i].sentence);
+        assert_int_equal(seen.n_probes[0], i == 0 || rows[i].lie.times == 2);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_honest),
+        cmocka_unit_test(test_lies),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
