@@ -194,23 +194,27 @@ static void solve_sum(const struct assay_search_ctx *x, uint32_t variant,
     struct guess g = {.x = x,
                       .variant = variant,
                       .zero = in->quant.n > 0 ? in->quant.zero_point[0] : 0};
+    /* Of 8 bits: padded in 16 where no number of the type does it. */
+    unsigned ranges = assay_dtype_bytes(in->dtype) == 1 ? 2 : 1;
     int64_t lo, hi;
 
     assay_dtype_range(in->dtype, &lo, &hi);
-    for (unsigned wide = 0; wide < 2; wide++) {
+    for (unsigned wide = 0; wide < ranges; wide++) {
         g.lo = wide ? INT16_MIN : lo;
         g.hi = wide ? INT16_MAX : hi;
         if (narrow(&g)) {
             plainest(&g, lo, hi, out);
             return;
         }
-        if (assay_dtype_bytes(in->dtype) > 1)
-            break; /* there is no wider type to pad with */
     }
-    g.lo = lo;
-    g.hi = hi;
-    if (scan(&g))
-        one_value(out, g.lo);
+    for (unsigned wide = 0; wide < ranges; wide++) {
+        g.lo = wide ? INT16_MIN : lo;
+        g.hi = wide ? INT16_MAX : hi;
+        if (scan(&g)) {
+            one_value(out, g.lo);
+            return;
+        }
+    }
 }
 
 /* ---- layers that are no sums ------------------------------------------------- */
