@@ -8,8 +8,9 @@
 #include "lib/core/slice_part.h"
 #include "lib/engine/plan.h"
 
-#define LAYERS 24                    /* of a segment */
-#define WORK ((uint64_t)4000000000u) /* multiply-accumulates of a search */
+#define LAYERS 24 /* of a segment */
+/* Multiply-accumulates of a search: some seconds; of run, the tenth. */
+#define WORK ((uint64_t)4000000000u)
 
 struct segment {
     uint32_t layers[LAYERS + 1]; /* of the run's slice; the culprit last */
@@ -172,6 +173,8 @@ int assay_run_segment_search(struct assay_run *r, struct assay_run_suspect *k,
         return rc;
     work = work_of(g.slice);
     most = WORK / (g.n * (uint64_t)ASSAY_CAUSE_COUNT);
+    if (r->o->command == ASSAY_CMD_RUN)
+        most /= 10;
     if (work <= most)
         rc = feed_all(r, k, &g, err);
     if (rc == 0 && work <= most)

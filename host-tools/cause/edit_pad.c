@@ -13,7 +13,16 @@
 
 enum { ROWS = 1, COLUMNS = 2 }; /* axes of the image */
 enum { TOP, LEFT, BOTTOM, RIGHT, SIDES };
-enum { P5_EXCESS, P5_ALL, P5_TOP };
+/* Variants of P5, as the catalogue lists them: a side from P5_TOP on; its excess
+ * over the opposite side from P5_EXCESS_TOP on; P5_EXCESS_END: of the bottom and
+ * of the right alone. */
+enum {
+    P5_EXCESS,
+    P5_ALL,
+    P5_TOP,
+    P5_EXCESS_END = P5_TOP + SIDES,
+    P5_EXCESS_TOP
+};
 
 /* Of each side: the padding, and how many of its outermost rows are edited. */
 struct borders {
@@ -53,11 +62,14 @@ static bool borders_of(const struct assay_layer *l, uint32_t variant,
         b->pad[i] = *at[i];
     for (unsigned i = 0; i < SIDES; i++) {
         int64_t excess = b->pad[i] - b->pad[(i + 2) % SIDES];
+        bool at_end = i == BOTTOM || i == RIGHT;
 
         if (variant == P5_ALL || variant == P5_TOP + i)
             b->edited[i] = b->pad[i];
-        else if (variant == P5_EXCESS)
-            b->edited[i] = excess > 0 ? excess : 0;
+        else if (excess > 0 &&
+                 (variant == P5_EXCESS || variant == P5_EXCESS_TOP + i ||
+                  (variant == P5_EXCESS_END && at_end)))
+            b->edited[i] = excess;
     }
     return true;
 }

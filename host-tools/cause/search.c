@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "host-tools/cause/search_private.h"
+#include "lib/core/arith.h"
 
 #define MAX_HYPOTHESES 1024
 #define MAX_SEEDS 4   /* singles that combinations are built on */
@@ -40,6 +41,32 @@ static struct assay_scope proved_scope(const struct assay_search_ctx *x,
     return x->scopes[0];
 }
 
+/* Does its maker compute it so, as far as is known? */
+static enum assay_expected expected(const struct assay_search_ctx *x,
+                                    const struct assay_candidate *y)
+{
+    const struct assay_slice *one = x->s->one;
+    const struct assay_layer *base = &one->layers[x->s->edited];
+    const struct assay_layer *l = &y->slice->layers[y->layer];
+    bool columns = y->edits[0].id == ASSAY_CAUSE_O1 && y->layer > x->s->edited;
+    const char *arith;
+
+    if (y->n_edits != 1 || l->real_op == ASSAY_REAL_NONE || !base->source_op)
+        return ASSAY_EXPECTED_NOT;
+    /* An operator of integers is not made of floats in any form. */
+    if (x->o->literal && (y->has_float || columns) &&
+        strncmp(base->source_op, "QLinear", 7) != 0)
+        return ASSAY_EXPECTED_LITERAL;
+    arith = x->o->numerics
+                ? assay_numerics_arith(x->o->numerics, l->real_op,
+                                       one->tensors[base->output].dtype)
+                : NULL;
+    return arith && strcmp(arith, l->arith) == 0 &&
+                   strcmp(arith, base->arith) != 0
+               ? ASSAY_EXPECTED_OF_NUMERICS
+               : ASSAY_EXPECTED_NOT;
+}
+
 /* What is proved can be run, or is nothing that anybody computed. */
 static int keep(struct collector *c, const struct assay_candidate *y,
                 const struct assay_tally *t, struct assay_err *err)
@@ -55,6 +82,8 @@ static int keep(struct collector *c, const struct assay_candidate *y,
 
     memcpy(h.edits, y->edits, sizeof(h.edits));
     h.scope = proved_scope(&c->x, t, &h.proved);
+    if (h.proved)
+        h.expected = expected(&c->x, y);
     if (h.proved && h.scope.kind != ASSAY_SCOPE_ALL) {
         h.all_matched = h.all; /* outside of it nothing was edited */
         h.broken = 0;
@@ -262,6 +291,9 @@ static int by_rank(const void *p, const void *q)
     if (a->proved && (a->scope.kind == ASSAY_SCOPE_ALL) !=
                          (b->scope.kind == ASSAY_SCOPE_ALL))
         return a->scope.kind == ASSAY_SCOPE_ALL ? -1 : 1;
+    if ((a->expected == ASSAY_EXPECTED_NOT) !=
+        (b->expected == ASSAY_EXPECTED_NOT))
+        return a->expected != ASSAY_EXPECTED_NOT ? -1 : 1;
     if (a->n_edits != b->n_edits)
         return a->n_edits < b->n_edits ? -1 : 1;
     if (a->struck != b->struck)
@@ -376,6 +408,7 @@ static int open_context(struct assay_search_ctx *x,
 {
     int rc = assay_search_ctx_open(x, s, o->cpu_flags, memory, err);
 
+    x->o = o;
     if (rc == 0)
         rc = assay_judge_open(x, err);
     return rc || x->differing == 0 || assay_suspect_is_segment(s)

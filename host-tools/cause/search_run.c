@@ -19,6 +19,15 @@ static int open_partial(struct assay_candidate *c,
                                                               : ASSAY_EDIT_SAME;
 }
 
+static int open_float(struct assay_candidate *c,
+                      const struct assay_search_ctx *x, uint32_t variant)
+{
+    if (!x->sums || !assay_float_form_variant(variant, &c->form))
+        return ASSAY_EDIT_NOT_HERE;
+    c->has_float = true;
+    return assay_float_form_fits(x->s->one, 0, &c->form);
+}
+
 int assay_candidate_open(struct assay_candidate *c,
                          const struct assay_search_ctx *x,
                          const struct assay_edit *edits, uint32_t n,
@@ -32,6 +41,9 @@ int assay_candidate_open(struct assay_candidate *c,
     for (uint32_t i = 0; i < n && !rc; i++) {
         if (edits[i].id == ASSAY_CAUSE_A1)
             rc = open_partial(c, x, edits[i].variant);
+        else if (edits[i].id == ASSAY_CAUSE_S4)
+            rc = n == 1 ? open_float(c, x, edits[i].variant)
+                        : ASSAY_EDIT_NOT_HERE; /* what of it would be left? */
         else
             rc = assay_edit_apply(c->slice, &c->layer, &edits[i], err);
         c->edits[c->n_edits++] = edits[i];
@@ -143,15 +155,15 @@ int assay_candidate_check(const struct assay_search_ctx *x,
 
 #define SLOW_ELEMENTS 32 /* of sums that are done again */
 
-/* One that is right is enough where all are soon there; sums of 16 bits are
- * not, and are nothing unless at least half of them are right. */
+/* One that is right is enough where all are soon there; sums of 16 bits or of
+ * floats are not, and are nothing unless at least half of them are right. */
 static bool hope_of_sums(const struct assay_search_ctx *x,
                          const struct assay_candidate *c)
 {
     const uint8_t *got = x->s->samples[x->worst].got;
     size_t n = x->n_first_differing, matched = 0, least = 1;
 
-    if (c->has_partial) {
+    if (c->has_partial || c->has_float) {
         n = n < SLOW_ELEMENTS ? n : SLOW_ELEMENTS;
         least = (n + 1) / 2;
     }

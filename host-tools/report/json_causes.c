@@ -61,6 +61,7 @@ static json_t *hypotheses(struct assay_report *r,
         set(r, o, "all_matched", integer(v->all_matched));
         set(r, o, "all", integer(v->all));
         set(r, o, "proved", json_boolean(v->proved));
+        set(r, o, "expected", json_boolean(v->expected));
         set(r, o, "struck", json_boolean(v->struck));
         set(r, o, "scope", v->scope[0] != '\0' ? text(v->scope) : json_null());
         set(r, o, "class", v->proved ? integer(v->class_number) : json_null());

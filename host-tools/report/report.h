@@ -81,7 +81,8 @@ struct assay_report_hypothesis {
     uint64_t differing_matched, differing, all_matched, all;
     uint32_t class_number; /* of proved ones: equal number, equal layer */
     bool proved;
-    bool struck; /* fits all samples, not the answer to a further input */
+    bool expected; /* it is what the column's maker is known to compute */
+    bool struck;   /* fits all samples, not the answer to a further input */
 };
 
 /* What is known behind the last row. */

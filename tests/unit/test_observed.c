@@ -4,7 +4,7 @@
  * a name is, layouts, types, and what is refused.
  *
  * links: lib/core/probe.c
- * links: host-tools/model/observed.c host-tools/model/observed_map.c
+ * links: host-tools/model/observed.c host-tools/model/observed_folder.c host-tools/model/observed_map.c
  * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
  * links: host-tools/model/differ.c host-tools/model/record.c
  * links: host-tools/model/case.c

@@ -210,9 +210,23 @@ static bool is_proved(const struct question *q, const char *text)
 }
 
 static const char *const known[] = {
-    "R13=floor",      "R13=trunc", "R14",   "R16", "R18=half_even",
-    "R17=none",       "B1",        "B2=up", "B5",  "P5=all:7",
-    "P5=right:-128",  "Q1",        "Q4=up", "W2",  "P5=all:300",
+    "R13=floor",
+    "R13=trunc",
+    "R14",
+    "R16",
+    "R18=half_even",
+    "R17=none",
+    "B1",
+    "B2=up",
+    "B5",
+    "P5=all:7",
+    "P5=right:-128",
+    "P5=excess_end:40",
+    "P5=excess_right:9",
+    "Q1",
+    "Q4=up",
+    "W2",
+    "P5=all:300",
     "P5=bottom:-200",
 };
 
