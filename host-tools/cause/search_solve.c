@@ -22,6 +22,9 @@ struct guess {
     int64_t lo, hi;
 };
 
+/* Numbers that are likelier than others, the likeliest first. */
+static const int64_t plain[] = {0, 128, -128, 255, 127, 1};
+
 /* What the layer gives for an element whose accumulator is moved. */
 static int64_t output_at(const struct assay_search_ctx *x, size_t sample,
                          size_t e, int64_t moved)
@@ -172,8 +175,6 @@ static void one_value(struct assay_solution *out, int64_t v)
 static void plainest(const struct guess *g, int64_t lo, int64_t hi,
                      struct assay_solution *out)
 {
-    static const int64_t plain[] = {0, 128, -128, 255, 127, 1};
-
     out->lo = g->lo;
     out->hi = g->hi;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
