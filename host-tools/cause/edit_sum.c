@@ -252,6 +252,8 @@ static int edit(struct assay_slice *s, uint32_t *layer,
     case ASSAY_CAUSE_Z4: return assay_edit_zero(s, layer, e, err);
     default: break;
     }
+    if (e->id == ASSAY_CAUSE_A4 && l->op == ASSAY_OP_MATMUL)
+        return assay_edit_other_sign(s, layer, e->variant == 1, err);
     if (!assay_edit_is_sum(s, *layer))
         return ASSAY_EDIT_NOT_HERE;
     switch (e->id) {

@@ -67,8 +67,9 @@ static enum assay_expected expected(const struct assay_search_ctx *x,
                : ASSAY_EXPECTED_NOT;
 }
 
-static void keep(struct collector *c, const struct assay_candidate *y,
-                 const struct assay_tally *t)
+/* What is proved can be run, or is nothing that anybody computed. */
+static int keep(struct collector *c, const struct assay_candidate *y,
+                const struct assay_tally *t, struct assay_err *err)
 {
     struct assay_hypothesis h = {.n_edits = y->n_edits,
                                  .differing_matched = t->differing_matched,
@@ -77,6 +78,7 @@ static void keep(struct collector *c, const struct assay_candidate *y,
                                  .all = c->x.all,
                                  .broken = t->broken,
                                  .turn = c->out->tried};
+    int rc;
 
     memcpy(h.edits, y->edits, sizeof(h.edits));
     h.scope = proved_scope(&c->x, t, &h.proved);
@@ -87,9 +89,13 @@ static void keep(struct collector *c, const struct assay_candidate *y,
         h.broken = 0;
     }
     if (t->differing_matched == 0 || c->out->n == MAX_HYPOTHESES)
-        return;
+        return 0;
+    rc = h.proved ? assay_candidate_check(&c->x, y, err) : 0;
+    if (rc)
+        return rc;
     c->out->n_proved += h.proved;
     c->out->v[c->out->n++] = h;
+    return 0;
 }
 
 /* A slice that the engine refuses is no fault that anybody could have. */
@@ -128,9 +134,7 @@ static int judge(struct collector *c, const struct assay_edit *edits,
     c->out->tried++;
     rc = measure(&c->x, &y, &t, &hope, err);
     if (!rc && hope)
-        rc = assay_candidate_check(&c->x, &y, err);
-    if (!rc && hope)
-        keep(c, &y, &t);
+        rc = keep(c, &y, &t, err);
     assay_candidate_close(&y);
     return refused(rc) ? ASSAY_EDIT_NOT_HERE : rc;
 }

@@ -11,6 +11,8 @@
 #include "host-tools/model/record.h"
 #include "host-tools/model/sample.h"
 
+enum { DISPUTED = 1, BEHIND = 2 }; /* by two sources; a Transpose alone */
+
 /* Each name is told of once a run, however many samples have it. */
 void assay_observed_tell(struct assay_observing *l, const char *file,
                          const char *name, const char *why)
@@ -153,19 +155,23 @@ int assay_observed_check_type(struct assay_observing *l,
     return 0;
 }
 
-/* Takes ownership of data: the tensor in stored order. */
-static void put(struct assay_observing *l, uint32_t index, void *data,
-                size_t bytes, const struct assay_observed_data *x)
+/* Takes ownership of data: the tensor in stored order; its own name counts. */
+static void put(struct assay_observing *l, uint32_t index, bool behind,
+                void *data, size_t bytes, const struct assay_observed_data *x)
 {
     void **slot = &l->s->values[index];
+    uint8_t *mark = &l->marks[index];
 
-    if (*slot == NULL) {
+    if (*slot == NULL || ((*mark & BEHIND) && !behind)) {
+        l->s->n_found += *slot == NULL;
+        assay_free(*slot);
         *slot = data;
-        l->s->n_found++;
+        *mark = behind ? BEHIND : 0;
         return;
     }
-    if (memcmp(*slot, data, bytes) != 0 && !l->disputed[index]) {
-        l->disputed[index] = true;
+    if (behind == ((*mark & BEHIND) != 0) && memcmp(*slot, data, bytes) != 0 &&
+        !(*mark & DISPUTED)) {
+        *mark |= DISPUTED;
         assay_observed_tell(
             l, x->file, l->slice->tensors[index].name,
             "given twice with different values: not trusted, left out");
@@ -236,7 +242,7 @@ static int wrong_shape(struct assay_observing *l, const struct assay_tensor *t,
 }
 
 static int take_one(struct assay_observing *l, uint32_t index, bool nchw,
-                    const struct assay_observed_data *x)
+                    bool behind, const struct assay_observed_data *x)
 {
     static const uint8_t to_nhwc[ASSAY_MAX_RANK] = {0, 2, 3, 1};
     const struct assay_tensor *t = &l->slice->tensors[index];
@@ -270,7 +276,7 @@ static int take_one(struct assay_observing *l, uint32_t index, bool nchw,
     if (!rc) {
         assay_sample_permute(t, nchw ? to_nhwc : t->perm, unit, from, dst,
                              count);
-        put(l, index, dst, bytes, x);
+        put(l, index, behind, dst, bytes, x);
         dst = NULL;
     }
     assay_free(dst);
@@ -285,7 +291,8 @@ int assay_observed_take(struct assay_observing *l,
     int rc = 0;
 
     for (size_t i = 0; !rc && i < m->n; i++)
-        rc = take_one(l, place(l, m->v[i].tensor, x), m->v[i].nchw, x);
+        rc = take_one(l, place(l, m->v[i].tensor, x), m->v[i].nchw,
+                      m->v[i].behind, x);
     return rc;
 }
 
@@ -304,13 +311,11 @@ bool assay_observed_named(struct assay_observing *l, const char *file,
     if (m->n)
         return true;
     f = assay_feature_map_find(l->map, name);
-    if (f && f->why)
-        assay_observed_tell(l, file, name, f->why);
-    else
-        assay_observed_tell(
-            l, file, name,
-            "neither a tensor of the model nor the output of one of its layers: "
-            "ignored");
+    assay_observed_tell(
+        l, file, name,
+        f && f->why ? f->why
+                    : "neither a tensor of the model nor the output of one of "
+                      "its layers: ignored");
     return false;
 }
 
@@ -432,22 +437,21 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
     rc = assay_sample_new(&s, slice, err);
     if (rc)
         return rc;
-    l.disputed =
-        assay_calloc(slice->n_tensors ? slice->n_tensors : 1, sizeof(bool));
-    if (!l.disputed)
+    l.marks = assay_calloc((size_t)slice->n_tensors + 1, 1);
+    if (!l.marks)
         rc = assay_observed_no_memory(&l, path);
     else if (assay_file_is_folder(path))
         rc = assay_observed_folder(&l, path);
     else
         rc = load_npz(&l, path);
     for (uint32_t t = 0; !rc && t < slice->n_tensors; t++) {
-        if (!l.disputed[t])
+        if (!(l.marks[t] & DISPUTED))
             continue;
         assay_free(s.values[t]);
         s.values[t] = NULL;
         s.n_found--;
     }
-    assay_free(l.disputed);
+    assay_free(l.marks);
     if (rc)
         assay_sample_close(&s);
     else

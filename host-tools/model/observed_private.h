@@ -18,7 +18,7 @@ struct assay_observing {
     const struct assay_feature_map *map;
     struct assay_sample reference; /* read when a name is unknown */
     const struct assay_model_note *note;
-    bool *disputed; /* by tensor: two sources say different things */
+    uint8_t *marks; /* by tensor: what observed.c knows of its sources */
     struct assay_err *err;
 };
 
