@@ -36,6 +36,9 @@ struct assay_explain {
     struct assay_point points[ASSAY_POINTS];
     uint32_t n_points;    /* the last one is the result; 0: no calculation */
     uint32_t accumulator; /* a point, where the layer sums products; or NO */
+    /* Of a convolution: taps in the padding, and the sum of their weights. */
+    size_t pad_taps;
+    int64_t pad_weight;
     /* Steps that stand in no program: the bias, what a softmax ends with. */
     struct assay_step own[ASSAY_EXPLAIN_OWN];
     int64_t own_a[ASSAY_EXPLAIN_OWN], own_b[ASSAY_EXPLAIN_OWN];
@@ -53,6 +56,14 @@ union assay_value assay_explain_result(const struct assay_explain *e);
 /* Of the output's elements: INT or F32. */
 enum assay_value_kind assay_explain_result_kind(const struct assay_explain *e);
 
+/*
+ * Of a convolution: what each tap in the padding would have to hold, as an
+ * element of the input is stored, for the accumulator to lie in the set. False:
+ * no number does that, or there are no such taps.
+ */
+bool assay_explain_padding(const struct assay_explain *e,
+                           const struct assay_preimage *set,
+                           struct assay_preimage *out);
 /*
  * Of a layer that looks its elements up: elements of the input whose entry lies
  * in the set, ascending, at most cap of them in out; how many there are.

@@ -156,6 +156,8 @@ static const char *reading_text(const struct assay_reading *r)
         [ASSAY_READING_ROUNDED] = ASSAY_MSG_READING_ROUNDED,
         [ASSAY_READING_TWICE] = ASSAY_MSG_READING_TWICE,
         [ASSAY_READING_LAST_BIT] = ASSAY_MSG_READING_LAST_BIT,
+        [ASSAY_READING_DOUBLE] = ASSAY_MSG_READING_DOUBLE,
+        [ASSAY_READING_HALF] = ASSAY_MSG_READING_HALF,
         [ASSAY_READING_CUT] = ASSAY_MSG_READING_CUT,
     };
 
@@ -197,7 +199,7 @@ static void print_line(const struct page *p, const struct assay_explain_line *l)
 {
     uint32_t last = p->e->n_points - 1;
     int columns = 0;
-    char set[100], how[200];
+    char set[100], how[200], own[40];
 
     for (const char *c = l->what; *c != '\0'; c++)
         columns += ((unsigned char)*c & 0xc0) != 0x80;
@@ -208,10 +210,15 @@ static void print_line(const struct page *p, const struct assay_explain_line *l)
     for (size_t i = 0; i < p->n_parted; i++) {
         const struct parted *k = &p->parted[i];
 
-        if (k->inherited || k->sets[l->point].unknown)
+        /* Another way through the layer has other points. */
+        if (k->inherited || its(p, k)->n_points != p->e->n_points ||
+            k->sets[l->point].unknown)
             continue;
-        fprintf(p->out, "   %s: %s", k->names,
-                set_text(&k->sets[l->point], set, sizeof(set)));
+        fprintf(p->out, "   %s", k->names);
+        if (k->has_own)
+            fprintf(p->out, " has %s",
+                    value_of(&k->own, l->point, own, sizeof(own)));
+        fprintf(p->out, ": %s", set_text(&k->sets[l->point], set, sizeof(set)));
         if (readings_text(k, l->point, how, sizeof(how))[0] != '\0')
             fprintf(p->out, " (%s)", how);
     }
@@ -297,6 +304,20 @@ static void say_entries(struct page *p, const struct parted *k)
                          "list", list, NULL));
 }
 
+/* The number that padding would have to hold for the sum to be in the set. */
+static void say_padding(struct page *p, const struct parted *k)
+{
+    const struct assay_explain *e = its(p, k);
+    struct assay_preimage in;
+    char text[TEXT], set[100];
+
+    if (e->accumulator != ASSAY_NO_POINT &&
+        assay_explain_padding(e, &k->sets[e->accumulator], &in))
+        say(p, assay_message(text, sizeof(text), ASSAY_MSG_EXPLAIN_PADDING, "n",
+                             assay_num_u(e->pad_taps).text, "set",
+                             set_text(&in, set, sizeof(set)), NULL));
+}
+
 /* What would have to stand in front: the accumulator, or each operand. */
 static void say_needed(struct page *p, const struct parted *k)
 {
@@ -363,6 +384,7 @@ static void say_where(struct page *p, const struct parted *k, const char *value)
         return;
     say_needed(p, k);
     say_entries(p, k);
+    say_padding(p, k);
 }
 
 static void say_parted(struct page *p, const struct parted *k,

@@ -77,6 +77,22 @@ static void add_cell(struct assay_explain *e, struct sum *s, size_t pixel,
     }
 }
 
+/* What a number in the padding would count for. */
+static void pad_cell(struct assay_explain *e, const struct sum *s, int64_t ky,
+                     int64_t kx)
+{
+    const struct assay_tensor *w = assay_explain_input(e, 1);
+    size_t depth = (size_t)w->dims[3];
+    size_t row =
+        (s->w_channel * (size_t)w->dims[1] + (size_t)ky) * (size_t)w->dims[2] +
+        (size_t)kx;
+
+    e->pad_taps += depth;
+    for (size_t c = 0; c < depth; c++)
+        e->pad_weight += assay_explain_get(e, 1, row * depth + c).i -
+                         assay_explain_zero(w, s->w_channel);
+}
+
 static void sum_window(struct assay_explain *e, struct sum *s)
 {
     const struct assay_conv2d_params *p = &assay_explain_layer(e)->p.conv2d;
@@ -103,6 +119,8 @@ static void sum_window(struct assay_explain *e, struct sum *s)
                 add_cell(e, s,
                          (size_t)((n * x->dims[1] + iy) * x->dims[2] + ix), ky,
                          kx);
+            else if (!transposed)
+                pad_cell(e, s, ky, kx);
         }
     }
 }
@@ -218,4 +236,36 @@ void assay_explain_matmul(struct assay_explain *e)
     sum_point(e, &s);
     assay_explain_program(e, &assay_explain_layer(e)->out_program,
                           accumulator(e, &s, 0), e->element % n, NULL, "  ");
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    int64_t q = a / b;
+
+    return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+bool assay_explain_padding(const struct assay_explain *e,
+                           const struct assay_preimage *set,
+                           struct assay_preimage *out)
+{
+    const struct assay_tensor *x = assay_explain_input(e, 0);
+    int64_t acc = e->points[e->accumulator].v.i, w = e->pad_weight;
+    int64_t zero = assay_explain_zero(x, 0);
+    int64_t lo = set->lo - acc, hi = set->hi - acc, end = lo;
+
+    *out = (struct assay_preimage){.kind = ASSAY_VALUE_INT};
+    if (set->empty || set->unknown || w == 0)
+        return false;
+    if (w < 0) {
+        lo = -hi;
+        hi = -end;
+        w = -w;
+    }
+    assay_dtype_range(x->dtype, &out->lo, &out->hi);
+    lo = zero - floor_div(-lo, w);
+    hi = zero + floor_div(hi, w);
+    out->lo = lo > out->lo ? lo : out->lo;
+    out->hi = hi < out->hi ? hi : out->hi;
+    return out->lo <= out->hi;
 }

@@ -93,11 +93,16 @@ static int by_layer(const void *p, const void *q)
 static int search(struct assay_run *r, struct assay_run_suspect *k,
                   struct assay_err *err)
 {
+    const struct assay_case_column *maker =
+        k->column >= ASSAY_COL_SIM ? &r->p.c.columns[k->column - ASSAY_COL_SIM]
+                                   : NULL;
     const struct assay_suspect s = assay_run_cause_suspect(r, k);
     const struct assay_search_options o = {
         .pairs = true,
         .only = r->causes->has_only ? &r->causes->only : NULL,
-        .cpu_flags = assay_cpu_probe()};
+        .cpu_flags = assay_cpu_probe(),
+        .numerics = maker ? maker->numerics : NULL,
+        .literal = maker && maker->literal};
     int rc;
 
     k->searched = true;

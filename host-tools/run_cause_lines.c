@@ -182,9 +182,34 @@ static const char *what_of(const struct assay_run *r,
     if (proved_in(k) == k->found)
         snprintf(out, cap, "%s", what);
     else
-        assay_message(out, cap, ASSAY_MSG_CAUSE_IN, "what", what, "layer",
-                      r->s->layers[k->before].name, NULL);
+        assay_message(
+            out, cap,
+            k->everywhere ? ASSAY_MSG_CAUSE_EVERYWHERE : ASSAY_MSG_CAUSE_IN,
+            "what", what, "layer", r->s->layers[k->before].name, NULL);
     return out;
+}
+
+/* What was found is also what its maker is known to compute. */
+static void known_line(const struct assay_run *r,
+                       const struct assay_run_suspect *k,
+                       const struct assay_hypothesis *h, struct assay_lines *l)
+{
+    char text[TEXT];
+
+    switch (h->expected) {
+    case ASSAY_EXPECTED_NOT: break;
+    case ASSAY_EXPECTED_LITERAL:
+        assay_line_add(l, "          ",
+                       assay_message_text(ASSAY_MSG_CAUSE_LITERAL));
+        break;
+    case ASSAY_EXPECTED_OF_NUMERICS:
+        assay_line_add(
+            l, "          ",
+            assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_KNOWN, "who",
+                          r->p.c.columns[k->column - ASSAY_COL_SIM].numerics,
+                          NULL));
+        break;
+    }
 }
 
 static void proved_lines(const struct assay_run *r,
@@ -203,6 +228,7 @@ static void proved_lines(const struct assay_run *r,
                   assay_num_u(h->differing).text, "all",
                   assay_num_u(h->all).text, NULL);
     assay_line_add(l, "  cause   ", text);
+    known_line(r, k, h, l);
     for (size_t i = 1; i < found->n_proved; i++) {
         const struct assay_hypothesis *o = &found->v[i];
         bool same = o->class_number == h->class_number;
@@ -438,6 +464,7 @@ static size_t add_found(const struct assay_run *r,
             .all = h->all,
             .class_number = h->class_number,
             .proved = h->proved,
+            .expected = h->expected != ASSAY_EXPECTED_NOT,
             .struck = h->struck};
     }
     return n;

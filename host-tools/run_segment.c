@@ -9,8 +9,9 @@
 #include "lib/core/slice_part.h"
 #include "lib/engine/plan.h"
 
-#define LAYERS 24                    /* of a segment */
-#define WORK ((uint64_t)4000000000u) /* multiply-accumulates of a search */
+#define LAYERS 24 /* of a segment */
+/* Multiply-accumulates of a search: some seconds; of run, the tenth. */
+#define WORK ((uint64_t)4000000000u)
 
 struct segment {
     uint32_t layers[LAYERS + 1]; /* of the run's slice; the culprit last */
@@ -119,6 +120,34 @@ static int feed_all(struct assay_run *r, const struct assay_run_suspect *k,
     return rc;
 }
 
+/* With the fault in layer `edited` of the segment. */
+static int search_in(const struct assay_run *r, struct assay_run_suspect *k,
+                     const struct segment *g, uint32_t edited,
+                     const struct assay_search_options *o,
+                     struct assay_err *err)
+{
+    bool every = edited == ASSAY_EVERY_LAYER;
+    const struct assay_suspect s = {.one = g->slice,
+                                    .edited = edited,
+                                    .whole = r->s,
+                                    .layer = g->layers[every ? 0 : edited],
+                                    .samples = g->samples,
+                                    .n_samples = k->n_samples};
+    struct assay_search *found = NULL;
+    int rc = assay_cause_search(&found, &s, o, err);
+
+    if (rc == 0)
+        k->found->tried += found->tried;
+    if (rc == 0 && found->n_proved > 0) {
+        k->found_before = found;
+        k->before = every ? k->layer : s.layer;
+        k->everywhere = every;
+        return 0;
+    }
+    assay_search_free(found);
+    return rc;
+}
+
 /* The nearest layers first; the first that is proved is taken. */
 static int search(const struct assay_run *r, struct assay_run_suspect *k,
                   const struct segment *g, const struct assay_search_options *o,
@@ -128,27 +157,14 @@ static int search(const struct assay_run *r, struct assay_run_suspect *k,
     int rc = 0;
 
     each.pairs = false;
-    for (uint32_t i = g->n - 1; i-- > 0 && rc == 0;) {
-        const struct assay_suspect s = {.one = g->slice,
-                                        .edited = i,
-                                        .whole = r->s,
-                                        .layer = g->layers[i],
-                                        .samples = g->samples,
-                                        .n_samples = k->n_samples};
-        struct assay_search *found = NULL;
-
-        if (assay_run_only_moves(&g->slice->layers[i]))
-            continue;
-        rc = assay_cause_search(&found, &s, &each, err);
-        if (rc == 0)
-            k->found->tried += found->tried;
-        if (rc == 0 && found->n_proved > 0) {
-            k->found_before = found;
-            k->before = g->layers[i];
-            return 0;
-        }
-        assay_search_free(found);
+    for (uint32_t i = g->n - 1;
+         i-- > 0 && rc == 0 && k->found_before == NULL;) {
+        if (!assay_run_only_moves(&g->slice->layers[i]))
+            rc = search_in(r, k, g, i, &each, err);
     }
+    /* What a tool does wrong it does wrong everywhere. */
+    if (rc == 0 && k->found_before == NULL)
+        rc = search_in(r, k, g, ASSAY_EVERY_LAYER, &each, err);
     return rc;
 }
 
@@ -183,6 +199,8 @@ int assay_run_segment_search(struct assay_run *r, struct assay_run_suspect *k,
         return rc < 0 ? rc : 0;
     work = work_of(g.slice);
     most = WORK / (g.n * (uint64_t)ASSAY_CAUSE_COUNT);
+    if (r->o->command == ASSAY_CMD_RUN)
+        most /= 10;
     if (work <= most)
         rc = feed_all(r, k, &g, err);
     if (rc == 0 && work <= most)

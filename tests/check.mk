@@ -13,6 +13,7 @@
 #? make check-fuzz      corpora and mutations replayed under ASan and UBSan
 #? make check-oracle    against onnxruntime's own tensors, and mlir-opt
 #? make check-horizon   fixed-point models against exact integers
+#? make check-natural   onnxruntime against itself on aarch64 (not in check)
 #? make fuzz            libFuzzer programs (needs clang-14)
 
 QEMU ?= qemu-aarch64
@@ -22,7 +23,7 @@ CHECK_FORMAT ?= strict
 CHECKS ?= check-headers check-layers check-symbols check-format \
 	check-registry check-isa check-unit check-vectors check-horizon \
 	check-oracle check-kernels check-fuzz check-sweep check-hostile check-e2e
-.PHONY: $(CHECKS) check demo deps deps-demo build-check fuzz \
+.PHONY: $(CHECKS) check check-natural demo deps deps-demo build-check fuzz \
 	unit-x86_64 unit-x86_64-san unit-aarch64 fuzz-replay
 
 deps:
@@ -108,6 +109,9 @@ check-oracle: x86_64 aarch64 $(BUILD)/x86_64/tests/support/mlir_print \
 		stand-in tests/oracle/nash.sh \
 		fit tests/oracle/fit.sh \
 		mlir tests/oracle/mlir.sh
+# Not one of CHECKS: it fetches and emulates a Python of aarch64, for minutes.
+check-natural: x86_64
+	@BUILD=$(BUILD) tests/oracle/natural.sh $(NATURAL)
 check-horizon: x86_64 aarch64
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/oracle/horizon.sh
 

@@ -4,6 +4,7 @@
 #? make sweep          every cause of the catalogue on the emulated agent
 #? make re-add         10,000 explained elements, added up again
 #? make check-sweep    some of them, on the host's engine
+#? make bench-culprits pairs of them in whole models: are the culprits right?
 
 # SWEEP=--write puts the matrix into docs/hypotheses.md.
 SWEEP ?=
@@ -13,6 +14,11 @@ sweep: $(BUILD)/x86_64/assay $(BUILD)/aarch64/assayd
 check-sweep: x86_64
 	@$(PYTHON) tests/sweep/sweep.py --build $(BUILD) --target local \
 		--jobs $(JOBS) --quick 12
+# CULPRITS: --target local, --pairs N, --seed N and others of culprits.py.
+CULPRITS ?=
+bench-culprits: $(BUILD)/x86_64/assay $(BUILD)/aarch64/assayd
+	@$(PYTHON) tests/sweep/culprits.py --build $(BUILD) --qemu $(QEMU) \
+		--jobs $(JOBS) $(CULPRITS)
 re-add: $(BUILD)/x86_64/assay
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) tests/run-re-add.sh
-.PHONY: sweep re-add
+.PHONY: sweep bench-culprits re-add

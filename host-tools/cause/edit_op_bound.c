@@ -4,10 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "host-tools/cause/edit_graph.h"
 #include "host-tools/cause/edit_op.h"
 #include "host-tools/cause/edit_program.h"
 
 enum { O6_NONE, O6_RELU, O6_RELU6 };
+enum { O7_BOTH, O7_FIRST, O7_SECOND };
 
 static int64_t bits_of(float f)
 {
@@ -186,9 +188,9 @@ static int bound_operand(struct assay_slice *s, struct assay_layer *l,
 }
 
 static int bound_operands(struct assay_slice *s, struct assay_layer *l,
-                          struct assay_err *err)
+                          uint32_t variant, struct assay_err *err)
 {
-    int rc;
+    int rc = 0;
 
     if ((l->p.binary.combine != ASSAY_COMBINE_ADD &&
          l->p.binary.combine != ASSAY_COMBINE_FADD &&
@@ -196,8 +198,9 @@ static int bound_operands(struct assay_slice *s, struct assay_layer *l,
         l->in_programs[0].n_steps == ASSAY_MAX_STEPS ||
         l->in_programs[1].n_steps == ASSAY_MAX_STEPS)
         return ASSAY_EDIT_NOT_HERE;
-    rc = bound_operand(s, l, 0, err);
-    return rc ? rc : bound_operand(s, l, 1, err);
+    if (variant != O7_SECOND)
+        rc = bound_operand(s, l, 0, err);
+    return rc || variant == O7_FIRST ? rc : bound_operand(s, l, 1, err);
 }
 
 /* The sum of products alone, before the second input is added. */
@@ -214,24 +217,64 @@ static int bound_sum(struct assay_slice *s, struct assay_program *p,
                              err);
 }
 
-static int bound_first(struct assay_slice *s, struct assay_layer *l,
+/* The input that is added to a sum of products, by a layer in front. */
+static int bound_second(struct assay_slice *s, uint32_t *layer,
+                        struct assay_err *err)
+{
+    uint32_t i = s->layers[*layer].n_inputs - 1u, y;
+    uint32_t x = s->layers[*layer].inputs[i];
+    const struct assay_tensor *t = &s->tensors[x];
+    int64_t zero = t->quant.n > 0 ? t->quant.zero_point[0] : 0, lo, hi;
+    struct assay_layer *made;
+    int rc;
+
+    if (!assay_dtype_is_int(t->dtype) || t->quant.n > 1)
+        return ASSAY_EDIT_NOT_HERE;
+    assay_dtype_range(t->dtype, &lo, &hi);
+    if (zero <= lo)
+        return ASSAY_EDIT_SAME;
+    rc = assay_edit_tensor(s, x, "bounded", &y, err);
+    if (!rc)
+        rc = assay_edit_before(s, layer, 1, &x, y, i, &made, err);
+    if (rc)
+        return rc;
+    made->op = ASSAY_OP_UNARY;
+    return assay_edit_insert(s, &made->out_program, 0, ASSAY_STEP_CLAMP, zero,
+                             hi, err);
+}
+
+static int bound_fused(struct assay_slice *s, uint32_t *layer, uint32_t variant,
                        struct assay_err *err)
 {
+    int rc = 0;
+
+    if (variant != O7_SECOND)
+        rc = bound_sum(s, &s->layers[*layer].out_program, err);
+    return rc || variant == O7_FIRST ? rc : bound_second(s, layer, err);
+}
+
+/* The ReLU behind an addition is at its operands instead, or at one. */
+static int bound_first(struct assay_slice *s, uint32_t *layer, uint32_t variant,
+                       struct assay_err *err)
+{
+    struct assay_layer *l = &s->layers[*layer];
     const struct assay_tensor *y = &s->tensors[l->output];
-    struct clamp c = clamp_of(&l->out_program, y->dtype);
+    const enum assay_dtype dtype = y->dtype;
+    struct clamp c = clamp_of(&l->out_program, dtype);
     int64_t zero = y->quant.n > 0 ? y->quant.zero_point[0] : 0, lo, hi;
     int rc;
 
-    assay_dtype_range(y->dtype, &lo, &hi);
+    assay_dtype_range(dtype, &lo, &hi);
     if (c.lo != zero || y->quant.n > 1)
         return ASSAY_EDIT_NOT_HERE; /* there is no ReLU behind it */
     if (l->op == ASSAY_OP_BINARY)
-        rc = bound_operands(s, l, err);
+        rc = bound_operands(s, l, variant, err);
     else if (l->op == ASSAY_OP_CONV2D && l->p.conv2d.has_second)
-        rc = bound_sum(s, &l->out_program, err);
+        rc = bound_fused(s, layer, variant, err);
     else
         return ASSAY_EDIT_NOT_HERE;
-    c = clamp_of(&l->out_program, y->dtype);
+    l = &s->layers[*layer];
+    c = clamp_of(&l->out_program, dtype);
     return rc || c.at < 0 ? rc
                           : set_bounds(s, &l->out_program, &c, lo, c.hi, err);
 }
@@ -244,7 +287,7 @@ int assay_edit_op_bound(struct assay_slice *s, uint32_t *layer,
     if (!assay_dtype_is_int(s->tensors[l->output].dtype))
         return ASSAY_EDIT_NOT_HERE;
     if (e->id == ASSAY_CAUSE_O7)
-        return bound_first(s, l, err);
+        return bound_first(s, layer, e->variant, err);
     switch (l->op) {
     case ASSAY_OP_CONV2D:
     case ASSAY_OP_CONV_TRANSPOSE2D:

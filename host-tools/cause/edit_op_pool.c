@@ -2,6 +2,7 @@
 /* O1, O11: averages computed in another way; padding that wins a maximum. */
 #include <string.h>
 
+#include "host-tools/cause/edit_graph.h"
 #include "host-tools/cause/edit_op.h"
 #include "host-tools/cause/edit_pad.h"
 #include "host-tools/cause/edit_program.h"
@@ -22,11 +23,13 @@ static const struct {
     {"f32_seq_zpin", 0, false, false},
     {"f32_sum_scale", 0, false, false},
     {"q31_double", 0, false, false},
+    {"dq_q", 0, false, false},
 };
 enum {
     INCLUDE_PAD = sizeof(WAYS) / sizeof(WAYS[0]),
     EXCLUDE_PAD,
     WRAP_16,
+    COLUMNS_FIRST,
 };
 
 static int64_t zero_of(const struct assay_tensor *t)
@@ -199,6 +202,67 @@ static int wrap_sum(struct assay_slice *s, struct assay_layer *l,
                                   err);
 }
 
+/* Sums of columns, each from top to bottom, in front of the layer. */
+static int sum_columns(struct assay_slice *s, uint32_t *layer,
+                       struct assay_err *err)
+{
+    struct assay_layer *l = &s->layers[*layer], *made;
+    const struct assay_tensor *y = &s->tensors[l->output];
+    struct assay_pool_params columns = l->p.pool;
+    uint32_t x = l->inputs[0], sums;
+    int64_t rows = y->dims[1];
+    int rc = assay_edit_tensor(s, x, "columns", &sums, err);
+
+    if (rc)
+        return rc;
+    s->tensors[sums].dtype = ASSAY_F32;
+    s->tensors[sums].dims[1] = rows;
+    s->tensors[sums].quant = (struct assay_quant){.axis = -1};
+    rc = assay_edit_before(s, layer, 1, &x, sums, 0, &made, err);
+    if (rc)
+        return rc;
+    columns.div = ASSAY_DIV_NONE;
+    columns.kw = columns.stride_w = columns.dilation_w = 1;
+    columns.pad_left = columns.pad_right = 0;
+    made->op = ASSAY_OP_POOL;
+    made->p.pool = columns;
+    made->n_in_programs = 1;
+    made->in_programs = s->layers[*layer].in_programs;
+    return 0;
+}
+
+/*
+ * Sums of columns first, then those from left to right; a float has another
+ * sum in that order. Only where all windows have as many cells: the number of
+ * cells is then an operand.
+ */
+static int columns_first(struct assay_slice *s, uint32_t *layer,
+                         struct assay_err *err)
+{
+    struct assay_layer *l = &s->layers[*layer];
+    float cells = (float)((int64_t)l->p.pool.kh * l->p.pool.kw);
+    int rc;
+
+    if (l->p.pool.kh < 2 || l->p.pool.kw < 2 ||
+        (!l->p.pool.count_include_pad && !all_inside(s, l)))
+        return ASSAY_EDIT_NOT_HERE;
+    rc = assay_edit_arith(s, *layer, "dq_q", err);
+    if (rc != 0 && rc != ASSAY_EDIT_SAME)
+        return rc;
+    rc = sum_columns(s, layer, err);
+    if (rc)
+        return rc;
+    l = &s->layers[*layer];
+    l->p.pool.div = ASSAY_DIV_NONE;
+    l->p.pool.kh = l->p.pool.stride_h = l->p.pool.dilation_h = 1;
+    l->p.pool.pad_top = l->p.pool.pad_bottom = 0;
+    rc = assay_edit_programs(s, l, 1, err);
+    return rc ? rc
+              : assay_edit_insert(s, &l->out_program, 0, ASSAY_STEP_FDIV,
+                                  assay_edit_bits((double)cells, false), 0,
+                                  err);
+}
+
 int assay_edit_op_pool(struct assay_slice *s, uint32_t *layer,
                        const struct assay_edit *e, struct assay_err *err)
 {
@@ -215,6 +279,7 @@ int assay_edit_op_pool(struct assay_slice *s, uint32_t *layer,
     case INCLUDE_PAD: return count_pads(s, l, true);
     case EXCLUDE_PAD: return count_pads(s, l, false);
     case WRAP_16: return wrap_sum(s, l, err);
+    case COLUMNS_FIRST: return columns_first(s, layer, err);
     default: return another_way(s, *layer, e->variant, err);
     }
 }

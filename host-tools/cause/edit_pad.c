@@ -13,7 +13,16 @@
 
 enum { ROWS = 1, COLUMNS = 2 }; /* axes of the image */
 enum { TOP, LEFT, BOTTOM, RIGHT, SIDES };
-enum { P5_EXCESS, P5_ALL, P5_TOP };
+/* Variants of P5, as the catalogue lists them: a side from P5_TOP on; its excess
+ * over the opposite side from P5_EXCESS_TOP on; P5_EXCESS_END: of the bottom and
+ * of the right alone. */
+enum {
+    P5_EXCESS,
+    P5_ALL,
+    P5_TOP,
+    P5_EXCESS_END = P5_TOP + SIDES,
+    P5_EXCESS_TOP
+};
 
 /* Of each side: the padding, and how many of its outermost rows are edited. */
 struct borders {
@@ -53,11 +62,14 @@ static bool borders_of(const struct assay_layer *l, uint32_t variant,
         b->pad[i] = *at[i];
     for (unsigned i = 0; i < SIDES; i++) {
         int64_t excess = b->pad[i] - b->pad[(i + 2) % SIDES];
+        bool at_end = i == BOTTOM || i == RIGHT;
 
         if (variant == P5_ALL || variant == P5_TOP + i)
             b->edited[i] = b->pad[i];
-        else if (variant == P5_EXCESS)
-            b->edited[i] = excess > 0 ? excess : 0;
+        else if (excess > 0 &&
+                 (variant == P5_EXCESS || variant == P5_EXCESS_TOP + i ||
+                  (variant == P5_EXCESS_END && at_end)))
+            b->edited[i] = excess;
     }
     return true;
 }
@@ -300,36 +312,70 @@ static int64_t tap_sum(const struct assay_tensor *w, size_t o, int64_t ky,
     return sum;
 }
 
+/* Where an element's window lies, and what of it is edited. */
+struct window {
+    const struct assay_conv2d_params *p;
+    const struct assay_tensor *x, *w;
+    struct borders b;
+    int64_t oy, ox;
+};
+
+static bool window_of(const struct assay_slice *s, uint32_t layer,
+                      uint32_t variant, size_t element, struct window *v)
+{
+    const struct assay_layer *l = &s->layers[layer];
+    const int64_t *y = s->tensors[l->output].dims;
+    int64_t place = (int64_t)(element / (size_t)y[3]);
+
+    if (l->op != ASSAY_OP_CONV2D || !borders_of(l, variant, &v->b))
+        return false;
+    v->p = &l->p.conv2d;
+    v->x = &s->tensors[l->inputs[0]];
+    v->w = &s->tensors[l->inputs[1]];
+    v->ox = place % y[2];
+    v->oy = place / y[2] % y[1];
+    return true;
+}
+
+/* Does that tap read what is edited? */
+static bool reads_edited(const struct window *v, int64_t ky, int64_t kx)
+{
+    const struct assay_conv2d_params *p = v->p;
+    int64_t iy = v->oy * p->stride_h - p->pad_top + ky * p->dilation_h;
+    int64_t ix = v->ox * p->stride_w - p->pad_left + kx * p->dilation_w;
+
+    return !is_beyond(&v->b, TOP, iy, v->x->dims[1]) &&
+           !is_beyond(&v->b, LEFT, ix, v->x->dims[2]) &&
+           (is_edited(&v->b, TOP, iy, v->x->dims[1]) ||
+            is_edited(&v->b, LEFT, ix, v->x->dims[2]));
+}
+
+bool assay_pad_touches(const struct assay_slice *s, uint32_t layer,
+                       uint32_t variant, size_t element)
+{
+    struct window v;
+
+    if (!window_of(s, layer, variant, element, &v))
+        return false;
+    for (int64_t ky = 0; ky < v.w->dims[1]; ky++)
+        for (int64_t kx = 0; kx < v.w->dims[2]; kx++)
+            if (reads_edited(&v, ky, kx))
+                return true;
+    return false;
+}
+
 int64_t assay_pad_taps(const struct assay_slice *s, uint32_t layer,
                        uint32_t variant, size_t element)
 {
-    const struct assay_layer *l = &s->layers[layer];
-    const struct assay_conv2d_params *p = &l->p.conv2d;
-    const struct assay_tensor *y = &s->tensors[l->output], *x, *w;
-    struct borders b;
+    size_t channels = (size_t)s->tensors[s->layers[layer].output].dims[3];
+    struct window v;
     int64_t sum = 0;
 
-    if (l->op != ASSAY_OP_CONV2D || !borders_of(l, variant, &b))
+    if (!window_of(s, layer, variant, element, &v))
         return 0;
-    x = &s->tensors[l->inputs[0]];
-    w = &s->tensors[l->inputs[1]];
-    size_t channels = (size_t)y->dims[3], o = element % channels;
-    int64_t ox = (int64_t)(element / channels) % y->dims[2];
-    int64_t oy = (int64_t)(element / channels) / y->dims[2] % y->dims[1];
-
-    for (int64_t ky = 0; ky < w->dims[1]; ky++) {
-        int64_t iy = oy * p->stride_h - p->pad_top + ky * p->dilation_h;
-
-        for (int64_t kx = 0; kx < w->dims[2]; kx++) {
-            int64_t ix = ox * p->stride_w - p->pad_left + kx * p->dilation_w;
-
-            if (is_beyond(&b, TOP, iy, x->dims[1]) ||
-                is_beyond(&b, LEFT, ix, x->dims[2]) ||
-                (!is_edited(&b, TOP, iy, x->dims[1]) &&
-                 !is_edited(&b, LEFT, ix, x->dims[2])))
-                continue;
-            sum += tap_sum(w, o, ky, kx);
-        }
-    }
+    for (int64_t ky = 0; ky < v.w->dims[1]; ky++)
+        for (int64_t kx = 0; kx < v.w->dims[2]; kx++)
+            if (reads_edited(&v, ky, kx))
+                sum += tap_sum(v.w, element % channels, ky, kx);
     return sum;
 }

@@ -14,6 +14,10 @@
 int64_t assay_pad_taps(const struct assay_slice *s, uint32_t layer,
                        uint32_t variant, size_t element);
 
+/* Does a tap of that element lie in it, whatever its weights are? */
+bool assay_pad_touches(const struct assay_slice *s, uint32_t layer,
+                       uint32_t variant, size_t element);
+
 /* All padding of a convolution or pool holds v, as stored; what
  * assay_edit_fn gives. Average pools: where padding counts. */
 int assay_pad_all(struct assay_slice *s, uint32_t *layer, int64_t v,

@@ -19,7 +19,8 @@ int assay_edit_put_bias(struct assay_slice *s, uint32_t layer, const int64_t *v,
 int assay_edit_widen_input(struct assay_slice *s, uint32_t *layer,
                            const struct assay_quant *quant,
                            struct assay_err *err) ASSAY_MUST_CHECK;
-/* A4: bytes of the first input, or of the weights, as the other type. */
+/* A4: bytes of the first input, or of the weights (of a product of tensors, the
+ * second input), as the other type. */
 int assay_edit_other_sign(struct assay_slice *s, uint32_t *layer, bool weights,
                           struct assay_err *err) ASSAY_MUST_CHECK;
 /* Z1 to Z4; gives what assay_edit_fn gives, but the layer may be changed where

@@ -45,8 +45,6 @@ static int input_zero(struct assay_slice *s, uint32_t layer, int64_t times,
     uint32_t n = assay_edit_channels(s, layer);
     bool has, any = false;
 
-    if (l->op == ASSAY_OP_CONV_TRANSPOSE2D)
-        return ASSAY_EDIT_NOT_HERE; /* its windows have other taps each */
     v = assay_edit_get_bias(s, layer, &has);
     if (!v)
         return no_memory(err);
@@ -93,12 +91,12 @@ static int elementwise_zero(struct assay_slice *s, uint32_t layer,
     return other_zero(s, layer, l->inputs[0], variant == 1, err);
 }
 
-/* x through a table of its 256 values, of another type or zero point. */
-static int map_input(struct assay_slice *s, uint32_t *layer,
+/* Input i through a table of its 256 values, of another type or zero point. */
+static int map_input(struct assay_slice *s, uint32_t *layer, uint32_t i,
                      const int64_t table[256], enum assay_dtype dtype,
                      const struct assay_quant *quant, struct assay_err *err)
 {
-    uint32_t x = s->layers[*layer].inputs[0], parts[2] = {x, 0}, y;
+    uint32_t x = s->layers[*layer].inputs[i], parts[2] = {x, 0}, y;
     struct assay_layer *made;
     int rc = assay_edit_tensor(s, x, "mapped", &y, err);
 
@@ -110,7 +108,7 @@ static int map_input(struct assay_slice *s, uint32_t *layer,
     if (rc)
         return rc;
     s->tensors[parts[1]].quant = (struct assay_quant){.axis = -1};
-    rc = assay_edit_before(s, layer, 2, parts, y, 0, &made, err);
+    rc = assay_edit_before(s, layer, 2, parts, y, i, &made, err);
     if (!rc)
         made->op = ASSAY_OP_TABLE;
     return rc;
@@ -157,7 +155,7 @@ static int wrap_input(struct assay_slice *s, uint32_t *layer,
         same = same && table[i] == value_at(x->dtype, i) - zx;
     }
     return same ? ASSAY_EDIT_SAME
-                : map_input(s, layer, table, ASSAY_S8, &none, err);
+                : map_input(s, layer, 0, table, ASSAY_S8, &none, err);
 }
 
 /* x as the other type, its zero point as it was, in 16 bits: it may be none
@@ -176,7 +174,7 @@ static int other_input(struct assay_slice *s, uint32_t *layer,
     rc = assay_edit_insert(s, &s->layers[*layer].out_program, 0,
                            ASSAY_STEP_WRAP, 32, 0, err);
     if (!rc)
-        rc = map_input(s, layer, table, other, &none, err);
+        rc = map_input(s, layer, 0, table, other, &none, err);
     return rc ? rc : assay_edit_widen_input(s, layer, &quant, err);
 }
 
@@ -210,6 +208,24 @@ static int other_weights(struct assay_slice *s, uint32_t layer,
     return 0;
 }
 
+/* The second operand of a product of tensors, which has no wider form. */
+static int other_operand(struct assay_slice *s, uint32_t *layer,
+                         struct assay_err *err)
+{
+    const struct assay_tensor *b = &s->tensors[s->layers[*layer].inputs[1]];
+    const struct assay_quant quant = b->quant;
+    enum assay_dtype other = b->dtype == ASSAY_S8 ? ASSAY_U8 : ASSAY_S8;
+    int64_t table[256], lo, hi;
+
+    assay_dtype_range(other, &lo, &hi);
+    for (uint32_t c = 0; c < quant.n; c++)
+        if (quant.zero_point[c] < lo || quant.zero_point[c] > hi)
+            return ASSAY_EDIT_NOT_HERE;
+    for (int i = 0; i < 256; i++)
+        table[i] = value_at(b->dtype, i);
+    return map_input(s, layer, 1, table, other, &quant, err);
+}
+
 int assay_edit_other_sign(struct assay_slice *s, uint32_t *layer, bool weights,
                           struct assay_err *err)
 {
@@ -217,7 +233,62 @@ int assay_edit_other_sign(struct assay_slice *s, uint32_t *layer, bool weights,
 
     if (assay_dtype_bytes(s->tensors[l->inputs[weights]].dtype) != 1)
         return ASSAY_EDIT_NOT_HERE;
+    if (weights && l->op == ASSAY_OP_MATMUL)
+        return other_operand(s, layer, err);
     return weights ? other_weights(s, *layer, err) : other_input(s, layer, err);
+}
+
+/* Input i, a computed tensor, with `times` its zero points; sums as wide as
+ * they were. Taps that are no cells of it count nothing. */
+static int operand_zero(struct assay_slice *s, uint32_t *layer, uint32_t i,
+                        int32_t times, struct assay_err *err)
+{
+    uint32_t x = s->layers[*layer].inputs[i], y;
+    const enum assay_dtype dtype = s->tensors[x].dtype;
+    struct assay_quant q = s->tensors[x].quant;
+    int32_t *v = assay_arena_array(s->arena, q.n, sizeof(*v));
+    bool any = false, fits = true;
+    struct assay_layer *made;
+    int64_t lo, hi;
+    int rc;
+
+    if (!v)
+        return no_memory(err);
+    assay_dtype_range(dtype, &lo, &hi);
+    for (uint32_t c = 0; c < q.n; c++) {
+        v[c] = times * q.zero_point[c];
+        any = any || v[c] != q.zero_point[c];
+        fits = fits && v[c] >= lo && v[c] <= hi;
+    }
+    if (!any)
+        return ASSAY_EDIT_SAME;
+    q.zero_point = v;
+    if (!fits && (i > 0 || assay_dtype_bytes(dtype) != 1))
+        return ASSAY_EDIT_NOT_HERE; /* it has no wider form */
+    if (!fits) {
+        rc = assay_edit_insert(s, &s->layers[*layer].out_program, 0,
+                               ASSAY_STEP_WRAP, 32, 0, err);
+        return rc ? rc : assay_edit_widen_input(s, layer, &q, err);
+    }
+    rc = assay_edit_tensor(s, x, "seen", &y, err);
+    if (rc)
+        return rc;
+    s->tensors[y].quant = q;
+    rc = assay_edit_before(s, layer, 1, &x, y, i, &made, err);
+    if (!rc)
+        made->op = ASSAY_OP_CONCAT; /* of one input: a copy */
+    return rc;
+}
+
+/* A product of two computed tensors. */
+static int matmul_zero(struct assay_slice *s, uint32_t *layer,
+                       const struct assay_edit *e, struct assay_err *err)
+{
+    if (e->id == ASSAY_CAUSE_Z3)
+        return operand_zero(s, layer, 1, 0, err);
+    return e->variant == 2
+               ? wrap_input(s, layer, err)
+               : operand_zero(s, layer, 0, e->variant == 0 ? 0 : 2, err);
 }
 
 static int weight_zero(struct assay_slice *s, uint32_t layer,
@@ -331,13 +402,18 @@ int assay_edit_zero(struct assay_slice *s, uint32_t *layer,
         return clamp_before_zero(s, *layer, e->variant == 1, err);
     if (e->id == ASSAY_CAUSE_Z4)
         return no_output_zero(s, *layer, err);
+    if (s->layers[*layer].op == ASSAY_OP_MATMUL)
+        return matmul_zero(s, layer, e, err);
     if (!assay_edit_is_sum(s, *layer))
         return e->id == ASSAY_CAUSE_Z1
                    ? elementwise_zero(s, *layer, e->variant, err)
                    : ASSAY_EDIT_NOT_HERE;
     if (e->id == ASSAY_CAUSE_Z3)
         return weight_zero(s, *layer, err);
-    return e->variant == 2
-               ? wrap_input(s, layer, err)
-               : input_zero(s, *layer, e->variant == 0 ? 1 : -1, err);
+    if (e->variant == 2)
+        return wrap_input(s, layer, err);
+    /* Windows of a transposed convolution have other taps each. */
+    if (s->layers[*layer].op == ASSAY_OP_CONV_TRANSPOSE2D)
+        return operand_zero(s, layer, 0, e->variant == 0 ? 0 : 2, err);
+    return input_zero(s, *layer, e->variant == 0 ? 1 : -1, err);
 }

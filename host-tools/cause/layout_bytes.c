@@ -5,6 +5,8 @@
 
 #include "host-tools/cause/layout_private.h"
 
+#define MOVES 6 /* layers through which a tensor is followed */
+
 static uint64_t other_sign(uint64_t v, size_t width)
 {
     return v ^ UINT64_C(1) << (8 * width - 1);
@@ -109,6 +111,26 @@ static bool is_next_to(const struct assay_slice *whole,
     return false;
 }
 
+/* Does tensor k hold what stands in t, moved only, in so many layers? */
+static bool is_moved(const struct assay_slice *whole, uint32_t k,
+                     const struct assay_layout_ask *q, unsigned layers)
+{
+    if (is_t(whole, k, q))
+        return true;
+    for (uint32_t i = 0; i < whole->n_layers && layers > 0; i++) {
+        const struct assay_layer *l = &whole->layers[i];
+
+        if (l->output != k ||
+            (l->op != ASSAY_OP_VIEW && l->op != ASSAY_OP_RESHAPE &&
+             l->op != ASSAY_OP_GATHER && l->op != ASSAY_OP_CONCAT))
+            continue;
+        for (uint32_t n = 0; n < l->n_inputs; n++)
+            if (is_moved(whole, l->inputs[n], q, layers - 1))
+                return true;
+    }
+    return false;
+}
+
 bool assay_layout_other_output(struct assay_layout_ask *q,
                                const struct assay_slice *whole,
                                const void *const *values,
@@ -121,7 +143,7 @@ bool assay_layout_other_output(struct assay_layout_ask *q,
         return false;
     for (uint32_t k = 0; k < whole->n_tensors; k++) {
         if (whole->tensors[k].role == ASSAY_ROLE_CONSTANT ||
-            !is_tensor(whole, values, k, q))
+            !is_tensor(whole, values, k, q) || is_moved(whole, k, q, MOVES))
             continue;
         /* An output of the model rather than what only equals it. */
         if (found < 0 || whole->tensors[k].is_output) {

@@ -12,6 +12,7 @@ static const struct assay_partial variants[] = {
     {.group = 2, .apart = 1, .centred = true},
     {.group = 4, .apart = 1, .centred = true},
     {.group = 2, .apart = 1, .saturates = true},
+    {.group = 2, .apart = 2, .is_signed = true},
 };
 
 bool assay_partial_variant(uint32_t i, struct assay_partial *out)

@@ -19,7 +19,8 @@
  */
 struct assay_partial {
     uint32_t group; /* products in a sum, at least 2; 0: all of an element */
-    uint32_t apart; /* 1: neighbours; 8: low and high half of a register */
+    uint32_t apart; /* 1: neighbours; 2: every other one; 8: low and high */
+                    /* half of a register */
     bool centred;   /* zero points are subtracted before the products; else */
                     /* stored values are multiplied, and corrected exactly */
     bool saturates; /* else it wraps */

@@ -89,6 +89,8 @@ enum assay_reading_kind {
     ASSAY_READING_ROUNDED,     /* srdhm for sdmulh */
     ASSAY_READING_TWICE,       /* a fused step that rounds twice */
     ASSAY_READING_LAST_BIT,    /* a float that is one bit higher or lower */
+    ASSAY_READING_DOUBLE,      /* a factor, or a shift, of twice as much */
+    ASSAY_READING_HALF,        /* ... of half as much */
     ASSAY_READING_CUT,         /* a product that is cut to 32 bits */
 };
 

@@ -135,14 +135,43 @@ static void of_integers(struct readings *r)
     }
 }
 
+/* A float factor, or a shift, that is off by one in its exponent. */
+static void exponents(struct readings *r, bool twice_as_much)
+{
+    enum assay_reading_kind kind =
+        twice_as_much ? ASSAY_READING_DOUBLE : ASSAY_READING_HALF;
+    struct assay_step s = *r->p->step;
+    union assay_value v = r->p->v;
+    int64_t shift;
+
+    if (s.kind == ASSAY_STEP_SHR || s.kind == ASSAY_STEP_SHL) {
+        shift = s.a[s.n > 1 ? r->p->channel % s.n : 0];
+        shift += twice_as_much == (s.kind == ASSAY_STEP_SHL) ? 1 : -1;
+        s.n = 1;
+        s.a = &shift;
+        if (shift >= 0 && shift <= 62)
+            other_step(r, kind, &s);
+        return;
+    }
+    if (r->p->kind == ASSAY_VALUE_F64)
+        v.d *= twice_as_much ? 2.0 : 0.5;
+    else
+        v.f *= twice_as_much ? 2.0f : 0.5f;
+    keep(r, kind, ASSAY_ROUND_FLOOR, v);
+}
+
 static void of_step(struct readings *r)
 {
     union assay_value before = r->points[r->p->from[0]].v;
-    bool adds = false, clamps = false;
+    bool adds = false, clamps = false, scales = false;
 
     switch (r->p->step->kind) {
     case ASSAY_STEP_FROUND: roundings(r); break;
     case ASSAY_STEP_FFMA: twice(r); break;
+    case ASSAY_STEP_FMUL:
+    case ASSAY_STEP_FDIV:
+    case ASSAY_STEP_SHR:
+    case ASSAY_STEP_SHL: scales = true; break;
     case ASSAY_STEP_FCLAMP:
     case ASSAY_STEP_CLAMP: clamps = true; break;
     case ASSAY_STEP_FADD:
@@ -156,6 +185,8 @@ static void of_step(struct readings *r)
         r->p->step->kind <= ASSAY_STEP_FFMA)
         last_bits(r);
     of_integers(r);
+    for (int k = 0; scales && k < 2; k++)
+        exponents(r, k == 0);
     if (adds || clamps)
         keep(r, adds ? ASSAY_READING_NO_ADDEND : ASSAY_READING_LEFT_OUT,
              ASSAY_ROUND_FLOOR, before);

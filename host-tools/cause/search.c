@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "host-tools/cause/search_private.h"
+#include "lib/core/arith.h"
 
 #define MAX_HYPOTHESES 1024
 #define MAX_SEEDS 4   /* singles that combinations are built on */
@@ -40,8 +41,35 @@ static struct assay_scope proved_scope(const struct assay_search_ctx *x,
     return x->scopes[0];
 }
 
-static void keep(struct collector *c, const struct assay_candidate *y,
-                 const struct assay_tally *t)
+/* Does its maker compute it so, as far as is known? */
+static enum assay_expected expected(const struct assay_search_ctx *x,
+                                    const struct assay_candidate *y)
+{
+    const struct assay_slice *one = x->s->one;
+    const struct assay_layer *base = &one->layers[x->s->edited];
+    const struct assay_layer *l = &y->slice->layers[y->layer];
+    bool columns = y->edits[0].id == ASSAY_CAUSE_O1 && y->layer > x->s->edited;
+    const char *arith;
+
+    if (y->n_edits != 1 || l->real_op == ASSAY_REAL_NONE || !base->source_op)
+        return ASSAY_EXPECTED_NOT;
+    /* An operator of integers is not made of floats in any form. */
+    if (x->o->literal && (y->has_float || columns) &&
+        strncmp(base->source_op, "QLinear", 7) != 0)
+        return ASSAY_EXPECTED_LITERAL;
+    arith = x->o->numerics
+                ? assay_numerics_arith(x->o->numerics, l->real_op,
+                                       one->tensors[base->output].dtype)
+                : NULL;
+    return arith && strcmp(arith, l->arith) == 0 &&
+                   strcmp(arith, base->arith) != 0
+               ? ASSAY_EXPECTED_OF_NUMERICS
+               : ASSAY_EXPECTED_NOT;
+}
+
+/* What is proved can be run, or is nothing that anybody computed. */
+static int keep(struct collector *c, const struct assay_candidate *y,
+                const struct assay_tally *t, struct assay_err *err)
 {
     struct assay_hypothesis h = {.n_edits = y->n_edits,
                                  .differing_matched = t->differing_matched,
@@ -50,17 +78,24 @@ static void keep(struct collector *c, const struct assay_candidate *y,
                                  .all = c->x.all,
                                  .broken = t->broken,
                                  .turn = c->out->tried};
+    int rc;
 
     memcpy(h.edits, y->edits, sizeof(h.edits));
     h.scope = proved_scope(&c->x, t, &h.proved);
+    if (h.proved)
+        h.expected = expected(&c->x, y);
     if (h.proved && h.scope.kind != ASSAY_SCOPE_ALL) {
         h.all_matched = h.all; /* outside of it nothing was edited */
         h.broken = 0;
     }
     if (t->differing_matched == 0 || c->out->n == MAX_HYPOTHESES)
-        return;
+        return 0;
+    rc = h.proved ? assay_candidate_check(&c->x, y, err) : 0;
+    if (rc)
+        return rc;
     c->out->n_proved += h.proved;
     c->out->v[c->out->n++] = h;
+    return 0;
 }
 
 /* A slice that the engine refuses is no fault that anybody could have. */
@@ -99,9 +134,7 @@ static int judge(struct collector *c, const struct assay_edit *edits,
     c->out->tried++;
     rc = measure(&c->x, &y, &t, &hope, err);
     if (!rc && hope)
-        rc = assay_candidate_check(&c->x, &y, err);
-    if (!rc && hope)
-        keep(c, &y, &t);
+        rc = keep(c, &y, &t, err);
     assay_candidate_close(&y);
     return refused(rc) ? ASSAY_EDIT_NOT_HERE : rc;
 }
@@ -183,6 +216,7 @@ static int single(struct collector *c, struct assay_edit *e,
     for (uint32_t i = 0; rc == 0 && i < s.n; i++) {
         e->value = s.values[i];
         rc = judge(c, e, 1, err);
+        rc = rc < 0 ? rc : 0; /* what is there already is none */
         if (rc == 0 && c->out->n_proved > n) {
             n = SIZE_MAX; /* once */
             rc = whole_range(c, e, &s, err);
@@ -258,6 +292,9 @@ static int by_rank(const void *p, const void *q)
     if (a->proved && (a->scope.kind == ASSAY_SCOPE_ALL) !=
                          (b->scope.kind == ASSAY_SCOPE_ALL))
         return a->scope.kind == ASSAY_SCOPE_ALL ? -1 : 1;
+    if ((a->expected == ASSAY_EXPECTED_NOT) !=
+        (b->expected == ASSAY_EXPECTED_NOT))
+        return a->expected != ASSAY_EXPECTED_NOT ? -1 : 1;
     if (a->n_edits != b->n_edits)
         return a->n_edits < b->n_edits ? -1 : 1;
     if (a->struck != b->struck)
@@ -372,6 +409,7 @@ static int open_context(struct assay_search_ctx *x,
 {
     int rc = assay_search_ctx_open(x, s, o->cpu_flags, memory, err);
 
+    x->o = o;
     if (rc == 0)
         rc = assay_judge_open(x, err);
     return rc || x->differing == 0 || assay_suspect_is_segment(s)

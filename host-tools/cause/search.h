@@ -27,6 +27,13 @@ struct assay_scope {
     int64_t n;
 };
 
+/* What is known of whoever computed the suspect: assay_search_options. */
+enum assay_expected {
+    ASSAY_EXPECTED_NOT = 0,
+    ASSAY_EXPECTED_OF_NUMERICS, /* it is what those numerics have */
+    ASSAY_EXPECTED_LITERAL,     /* it is the literal form of a QDQ group */
+};
+
 struct assay_hypothesis {
     struct assay_edit edits[2];
     uint32_t n_edits; /* 2: a combination */
@@ -35,6 +42,7 @@ struct assay_hypothesis {
     uint64_t all_matched, all;
     uint64_t broken; /* equal ones that it makes differ */
     bool proved;
+    enum assay_expected expected; /* of proved ones */
     uint32_t turn; /* when it was tried: of a number the plainest comes first */
     bool struck;   /* proved on the samples, refuted by a further input */
     /* Of proved ones: the same number, the same output for every input as far
@@ -49,6 +57,9 @@ struct assay_search_options {
     /* NULL: the catalogue. A variant of ASSAY_ALL_VARIANTS is all of them. */
     const struct assay_edit *only;
     uint32_t cpu_flags; /* of the engine */
+    /* Who computed `got`. That ranks proved ones, and proves nothing. */
+    const char *numerics; /* a name of numerics.def; NULL: not known */
+    bool literal;         /* float operators between dequantize and quantize */
 };
 
 struct assay_search {

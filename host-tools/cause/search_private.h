@@ -8,6 +8,7 @@
 #ifndef ASSAY_CAUSE_SEARCH_PRIVATE_H
 #define ASSAY_CAUSE_SEARCH_PRIVATE_H
 
+#include "host-tools/cause/float_sum.h"
 #include "host-tools/cause/partial.h"
 #include "host-tools/cause/search.h"
 
@@ -23,6 +24,7 @@ struct assay_sums {
 
 struct assay_search_ctx {
     const struct assay_suspect *s;
+    const struct assay_search_options *o;
     const struct assay_layer *layer;   /* of s->one */
     const struct assay_tensor *output; /* of s->one */
     uint32_t cpu_flags;
@@ -61,6 +63,9 @@ struct assay_candidate {
     /* A1, which no slice can say: the accumulators are computed so. */
     bool has_partial;
     struct assay_partial partial;
+    /* S4, likewise: the whole layer is computed so. */
+    bool has_float;
+    struct assay_float_form form;
 };
 
 struct assay_tally {

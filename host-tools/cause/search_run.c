@@ -19,6 +19,45 @@ static int open_partial(struct assay_candidate *c,
                                                               : ASSAY_EDIT_SAME;
 }
 
+/* The same fault in all layers that have something of the kind, are of one
+ * operator and read the same type: a compiler that is wrong is so in one of
+ * its kernels. */
+static int edit_every(struct assay_candidate *c, const struct assay_edit *e,
+                      struct assay_err *err)
+{
+    enum assay_dtype dtype = 0;
+    enum assay_op op = 0;
+    uint32_t n = 0;
+
+    /* What is put in is put behind those that are still to come. */
+    for (uint32_t i = c->slice->n_layers; i-- > 0;) {
+        const struct assay_layer *l = &c->slice->layers[i];
+        enum assay_dtype reads = c->slice->tensors[l->inputs[0]].dtype;
+        int rc = ASSAY_EDIT_NOT_HERE;
+
+        c->layer = i;
+        if (n == 0 || (reads == dtype && l->op == op))
+            rc = assay_edit_apply(c->slice, &c->layer, e, err);
+        if (rc < 0)
+            return rc;
+        if (rc == 0) {
+            dtype = reads;
+            op = c->slice->layers[c->layer].op;
+        }
+        n += rc == 0;
+    }
+    return n > 1 ? 0 : ASSAY_EDIT_NOT_HERE;
+}
+
+static int open_float(struct assay_candidate *c,
+                      const struct assay_search_ctx *x, uint32_t variant)
+{
+    if (!x->sums || !assay_float_form_variant(variant, &c->form))
+        return ASSAY_EDIT_NOT_HERE;
+    c->has_float = true;
+    return assay_float_form_fits(x->s->one, 0, &c->form);
+}
+
 int assay_candidate_open(struct assay_candidate *c,
                          const struct assay_search_ctx *x,
                          const struct assay_edit *edits, uint32_t n,
@@ -30,8 +69,13 @@ int assay_candidate_open(struct assay_candidate *c,
     rc = assay_slice_copy(&c->slice, x->s->one, err);
     c->layer = x->s->edited;
     for (uint32_t i = 0; i < n && !rc; i++) {
-        if (edits[i].id == ASSAY_CAUSE_A1)
+        if (x->s->edited == ASSAY_EVERY_LAYER)
+            rc = edit_every(c, &edits[i], err);
+        else if (edits[i].id == ASSAY_CAUSE_A1)
             rc = open_partial(c, x, edits[i].variant);
+        else if (edits[i].id == ASSAY_CAUSE_S4)
+            rc = n == 1 ? open_float(c, x, edits[i].variant)
+                        : ASSAY_EDIT_NOT_HERE; /* what of it would be left? */
         else
             rc = assay_edit_apply(c->slice, &c->layer, &edits[i], err);
         c->edits[c->n_edits++] = edits[i];
@@ -143,15 +187,15 @@ int assay_candidate_check(const struct assay_search_ctx *x,
 
 #define SLOW_ELEMENTS 32 /* of sums that are done again */
 
-/* One that is right is enough where all are soon there; sums of 16 bits are
- * not, and are nothing unless at least half of them are right. */
+/* One that is right is enough where all are soon there; sums of 16 bits or of
+ * floats are not, and are nothing unless at least half of them are right. */
 static bool hope_of_sums(const struct assay_search_ctx *x,
                          const struct assay_candidate *c)
 {
     const uint8_t *got = x->s->samples[x->worst].got;
     size_t n = x->n_first_differing, matched = 0, least = 1;
 
-    if (c->has_partial) {
+    if (c->has_partial || c->has_float) {
         n = n < SLOW_ELEMENTS ? n : SLOW_ELEMENTS;
         least = (n + 1) / 2;
     }

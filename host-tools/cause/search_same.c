@@ -85,7 +85,7 @@ int assay_candidate_same(const struct assay_search_ctx *x,
         return rc < 0 ? rc : 0;
     }
     same = c.slice->n_layers == d.slice->n_layers && !c.has_partial &&
-           !d.has_partial;
+           !d.has_partial && !c.has_float && !d.has_float;
     for (uint32_t i = 0; same && i < c.slice->n_layers; i++)
         same = same_layer(c.slice, &c.slice->layers[i], d.slice,
                           &d.slice->layers[i]);

@@ -120,6 +120,24 @@ bool assay_sums_serve(const struct assay_search_ctx *x,
            one->tensors[a->output].dtype == c->slice->tensors[b->output].dtype;
 }
 
+static void run_float(const struct assay_search_ctx *x,
+                      const struct assay_candidate *c, const void *in,
+                      size_t at, size_t n, uint8_t *out)
+{
+    union assay_value v[BLOCK];
+    int64_t given[BLOCK];
+
+    for (size_t done = 0; done < n;) {
+        size_t k = n - done < BLOCK ? n - done : BLOCK;
+
+        assay_float_sums(x->s->one, 0, &c->form, in, at + done, k, given);
+        for (size_t i = 0; i < k; i++)
+            v[i].i = given[i];
+        assay_store_values(x->output->dtype, out + done * x->width, v, k);
+        done += k;
+    }
+}
+
 void assay_sums_run(const struct assay_search_ctx *x,
                     const struct assay_candidate *c, size_t sample, size_t at,
                     size_t n, uint8_t *out)
@@ -132,6 +150,10 @@ void assay_sums_run(const struct assay_search_ctx *x,
     union assay_value v[BLOCK];
     int64_t errors[BLOCK];
 
+    if (c->has_float) {
+        run_float(x, c, in, at, n, out);
+        return;
+    }
     for (size_t done = 0; done < n;) {
         size_t k = n - done < BLOCK ? n - done : BLOCK, from = at + done;
         struct assay_block block = {.v = v,

@@ -25,6 +25,10 @@ struct assay_case_column {
                   /* NULL entries: none for that sample */
     char *from;   /* for reports: "sim/" or the option's path */
     size_t n_have; /* samples with one; 0: the column is not there */
+    /* Who made them, by the remarks of an npz that was read. */
+    const char *numerics; /* "onnxruntime-aarch64"; NULL: not known */
+    bool literal;         /* without optimizations: float operators between */
+                          /* DequantizeLinear and QuantizeLinear */
 };
 
 /* A difference between parts that is no fault; differ.h. */

@@ -1,46 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host-tools/model/observed.h"
+#include "host-tools/model/observed_private.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host-tools/model/case_meta.h"
 #include "host-tools/model/differ.h"
 #include "host-tools/model/file.h"
-#include "host-tools/model/hbdk_text.h"
 #include "host-tools/model/record.h"
 #include "host-tools/model/sample.h"
 
-#define MAX_FILES 100000
-
-struct loader {
-    struct assay_sample *s;
-    struct assay_case *c;
-    size_t sample;
-    const struct assay_slice *slice;
-    const struct assay_feature_map *map;
-    struct assay_sample reference; /* read when a name is unknown */
-    const struct assay_model_note *note;
-    bool *disputed; /* by tensor: two sources say different things */
-    struct assay_err *err;
-};
-
-/* Data of one name: either values of integers or an array of an npz. */
-struct source {
-    const char *file, *name;
-    uint32_t rank;
-    const int64_t *dims;
-    const struct assay_array *array; /* or */
-    const int64_t *values;
-};
+enum { DISPUTED = 1, BEHIND = 2 }; /* by two sources; a Transpose alone */
 
 /* Each name is told of once a run, however many samples have it. */
-static void tell(struct loader *l, const char *file, const char *name,
-                 const char *why)
+void assay_observed_tell(struct assay_observing *l, const char *file,
+                         const char *name, const char *why)
 {
     char text[700];
     uint64_t h;
@@ -58,7 +33,7 @@ static void tell(struct loader *l, const char *file, const char *name,
     l->note->note(l->note->self, text);
 }
 
-static int no_memory(const struct loader *l, const char *what)
+int assay_observed_no_memory(const struct assay_observing *l, const char *what)
 {
     return assay_fail(l->err, ASSAY_EMEMORY, "%s: out of memory", what);
 }
@@ -82,7 +57,7 @@ static bool same_dims(uint32_t a_rank, const int64_t *a, uint32_t b_rank,
 }
 
 static bool fits(const struct assay_tensor *t, bool nchw,
-                 const struct source *x, char *want, size_t cap)
+                 const struct assay_observed_data *x, char *want, size_t cap)
 {
     int64_t dims[ASSAY_MAX_RANK] = {0};
 
@@ -101,7 +76,7 @@ static bool fits(const struct assay_tensor *t, bool nchw,
     return same_dims(t->rank, dims, x->rank, x->dims);
 }
 
-static int64_t value_at(const struct source *x, size_t i)
+static int64_t value_at(const struct assay_observed_data *x, size_t i)
 {
     const uint8_t *p;
 
@@ -136,8 +111,9 @@ static int64_t value_at(const struct source *x, size_t i)
 }
 
 /* The integers in the tensor's own type; a value that is none is refused. */
-static int narrow(struct loader *l, const struct assay_tensor *t,
-                  const struct source *x, uint8_t *out, size_t count)
+static int narrow(struct assay_observing *l, const struct assay_tensor *t,
+                  const struct assay_observed_data *x, uint8_t *out,
+                  size_t count)
 {
     size_t unit = assay_dtype_bytes(t->dtype);
     int64_t lo, hi;
@@ -157,8 +133,9 @@ static int narrow(struct loader *l, const struct assay_tensor *t,
     return 0;
 }
 
-static int check_type(struct loader *l, const struct assay_tensor *t,
-                      const struct source *x)
+int assay_observed_check_type(struct assay_observing *l,
+                              const struct assay_tensor *t,
+                              const struct assay_observed_data *x)
 {
     enum assay_dtype have = x->array ? x->array->dtype : ASSAY_S64;
 
@@ -171,35 +148,42 @@ static int check_type(struct loader *l, const struct assay_tensor *t,
                           x->file, x->name,
                           x->array ? assay_dtype_name(have) : "integers",
                           t->name, assay_dtype_name(t->dtype));
-    tell(l, x->file, x->name,
-         "another integer type than the model's tensor: taken where every "
-         "value fits");
+    assay_observed_tell(
+        l, x->file, x->name,
+        "another integer type than the model's tensor: taken where every "
+        "value fits");
     return 0;
 }
 
-/* Takes ownership of data: the tensor in stored order. */
-static void put(struct loader *l, uint32_t index, void *data, size_t bytes,
-                const struct source *x)
+/* Takes ownership of data: the tensor in stored order; its own name counts. */
+static void put(struct assay_observing *l, uint32_t index, bool behind,
+                void *data, size_t bytes, const struct assay_observed_data *x)
 {
     void **slot = &l->s->values[index];
+    uint8_t *mark = &l->marks[index];
 
-    if (*slot == NULL) {
+    if (*slot == NULL || ((*mark & BEHIND) && !behind)) {
+        l->s->n_found += *slot == NULL;
+        assay_free(*slot);
         *slot = data;
-        l->s->n_found++;
+        *mark = behind ? BEHIND : 0;
         return;
     }
-    if (memcmp(*slot, data, bytes) != 0 && !l->disputed[index]) {
-        l->disputed[index] = true;
-        tell(l, x->file, l->slice->tensors[index].name,
-             "given twice with different values: not trusted, left out");
+    if (behind == ((*mark & BEHIND) != 0) && memcmp(*slot, data, bytes) != 0 &&
+        !(*mark & DISPUTED)) {
+        *mark |= DISPUTED;
+        assay_observed_tell(
+            l, x->file, l->slice->tensors[index].name,
+            "given twice with different values: not trusted, left out");
     }
     assay_free(data);
 }
 
 /* Floats of the column, where the model has integers with a scale. */
-static bool take_scaled(const struct loader *l, const struct assay_tensor *t,
-                        const struct source *x, bool nchw, uint8_t *out,
-                        size_t count)
+static bool take_scaled(const struct assay_observing *l,
+                        const struct assay_tensor *t,
+                        const struct assay_observed_data *x, bool nchw,
+                        uint8_t *out, size_t count)
 {
     if (!x->array || x->array->dtype != ASSAY_F32 || nchw ||
         !assay_differ_integers(out, t, x->array->data, count))
@@ -215,8 +199,8 @@ static bool take_scaled(const struct loader *l, const struct assay_tensor *t,
 
 /* The tensor that an array stands for, when it has integers for floats or
  * floats for integers. */
-static uint32_t place(const struct loader *l, uint32_t index,
-                      const struct source *x)
+static uint32_t place(const struct assay_observing *l, uint32_t index,
+                      const struct assay_observed_data *x)
 {
     const struct assay_tensor *t = &l->slice->tensors[index];
     const char *id, *was, *have;
@@ -243,8 +227,9 @@ static uint32_t place(const struct loader *l, uint32_t index,
     return other;
 }
 
-static int wrong_shape(struct loader *l, const struct assay_tensor *t,
-                       const struct source *x, bool nchw, const char *want)
+static int wrong_shape(struct assay_observing *l, const struct assay_tensor *t,
+                       const struct assay_observed_data *x, bool nchw,
+                       const char *want)
 {
     char found[256];
 
@@ -256,8 +241,8 @@ static int wrong_shape(struct loader *l, const struct assay_tensor *t,
                       nchw ? " in NCHW" : "");
 }
 
-static int take_one(struct loader *l, uint32_t index, bool nchw,
-                    const struct source *x)
+static int take_one(struct assay_observing *l, uint32_t index, bool nchw,
+                    bool behind, const struct assay_observed_data *x)
 {
     static const uint8_t to_nhwc[ASSAY_MAX_RANK] = {0, 2, 3, 1};
     const struct assay_tensor *t = &l->slice->tensors[index];
@@ -274,11 +259,11 @@ static int take_one(struct loader *l, uint32_t index, bool nchw,
     dst = assay_alloc(bytes ? bytes : 1);
     moved = assay_alloc(bytes ? bytes : 1);
     if (!dst || !moved)
-        rc = no_memory(l, x->file);
+        rc = assay_observed_no_memory(l, x->file);
     scaled = !rc && same && assay_dtype_is_int(t->dtype) &&
              take_scaled(l, t, x, nchw, moved, count);
     if (!rc && !scaled)
-        rc = check_type(l, t, x);
+        rc = assay_observed_check_type(l, t, x);
     if (!rc && !same)
         rc = wrong_shape(l, t, x, nchw, want);
     from = moved;
@@ -291,7 +276,7 @@ static int take_one(struct loader *l, uint32_t index, bool nchw,
     if (!rc) {
         assay_sample_permute(t, nchw ? to_nhwc : t->perm, unit, from, dst,
                              count);
-        put(l, index, dst, bytes, x);
+        put(l, index, behind, dst, bytes, x);
         dst = NULL;
     }
     assay_free(dst);
@@ -299,37 +284,38 @@ static int take_one(struct loader *l, uint32_t index, bool nchw,
     return rc;
 }
 
-static int take(struct loader *l, const struct assay_observed_match *m,
-                const struct source *x)
+int assay_observed_take(struct assay_observing *l,
+                        const struct assay_observed_match *m,
+                        const struct assay_observed_data *x)
 {
     int rc = 0;
 
     for (size_t i = 0; !rc && i < m->n; i++)
-        rc = take_one(l, place(l, m->v[i].tensor, x), m->v[i].nchw, x);
+        rc = take_one(l, place(l, m->v[i].tensor, x), m->v[i].nchw,
+                      m->v[i].behind, x);
     return rc;
 }
 
 /* Finds the tensors of a name; false (told by a note): there are none. */
-static bool find(struct loader *l, const char *file, const char *name,
-                 struct assay_observed_match *m)
+bool assay_observed_named(struct assay_observing *l, const char *file,
+                          const char *name, struct assay_observed_match *m)
 {
     const struct assay_feature *f;
 
     assay_observed_find(m, l->slice, l->map, name);
     if (m->denied)
-        tell(l, file, name,
-             "the hybrid model and the name of a layer say different tensors: "
-             "the hybrid model's is taken");
+        assay_observed_tell(
+            l, file, name,
+            "the hybrid model and the name of a layer say different tensors: "
+            "the hybrid model's is taken");
     if (m->n)
         return true;
     f = assay_feature_map_find(l->map, name);
-    if (f && f->why)
-        tell(l, file, name, f->why);
-    else
-        tell(
-            l, file, name,
-            "neither a tensor of the model nor the output of one of its layers: "
-            "ignored");
+    assay_observed_tell(
+        l, file, name,
+        f && f->why ? f->why
+                    : "neither a tensor of the model nor the output of one of "
+                      "its layers: ignored");
     return false;
 }
 
@@ -341,7 +327,8 @@ static bool no_hash(void *self, const char *name, char hex[65])
     return false;
 }
 
-static int check_binding(struct loader *l, const char *meta, const char *file)
+int assay_observed_check_binding(struct assay_observing *l, const char *meta,
+                                 const char *file)
 {
     char have[2 * ASSAY_SHA256_LEN + 1];
 
@@ -359,7 +346,7 @@ static int check_binding(struct loader *l, const char *meta, const char *file)
 
 /* An output under another name, by its content: m has it. True: it may be
  * one, and that is told; nothing is guessed. */
-static bool find_renamed(struct loader *l, const struct assay_npz *z,
+static bool find_renamed(struct assay_observing *l, const struct assay_npz *z,
                          const struct assay_array *a, const char *path,
                          struct assay_observed_match *m)
 {
@@ -399,20 +386,22 @@ static bool find_renamed(struct loader *l, const struct assay_npz *z,
     }
 }
 
-static int load_npz(struct loader *l, const char *path)
+static int load_npz(struct assay_observing *l, const char *path)
 {
     struct assay_npz z = {0};
     int rc = assay_npz_read(&z, path, l->note, l->err);
 
     if (!rc)
-        rc = check_binding(l, z.meta, path);
+        rc = assay_observed_check_binding(l, z.meta, path);
+    if (!rc)
+        assay_case_maker(&l->c->columns[l->side], z.meta, path);
     for (size_t i = 0; !rc && i < z.n; i++) {
         const struct assay_array *a = &z.arrays[i];
-        struct source x = {.file = path,
-                           .name = a->name,
-                           .rank = a->rank,
-                           .dims = a->dims,
-                           .array = a};
+        struct assay_observed_data x = {.file = path,
+                                        .name = a->name,
+                                        .rank = a->rank,
+                                        .dims = a->dims,
+                                        .array = a};
         struct assay_observed_match m;
         bool known;
 
@@ -420,136 +409,12 @@ static int load_npz(struct loader *l, const char *path)
         known = m.n > 0;
         if (!known && find_renamed(l, &z, a, path, &m))
             continue; /* told */
-        if ((!known && m.n > 0) || find(l, path, a->name, &m))
-            rc = take(l, &m, &x);
+        if ((!known && m.n > 0) || assay_observed_named(l, path, a->name, &m))
+            rc = assay_observed_take(l, &m, &x);
     }
     assay_sample_close(&l->reference);
     memset(&l->reference, 0, sizeof(l->reference));
     assay_npz_close(&z);
-    return rc;
-}
-
-static int load_text(struct loader *l, const char *path, const char *feature)
-{
-    struct assay_observed_match m;
-    struct assay_hbdk_text t = {0};
-    const struct assay_tensor *first;
-    struct source x = {.file = path, .name = feature};
-    uint8_t *data;
-    size_t n;
-    int rc;
-
-    if (!find(l, path, feature, &m))
-        return 0;
-    first = &l->slice->tensors[m.v[0].tensor];
-    if (!assay_dtype_is_int(first->dtype)) {
-        x.values = (const int64_t[]){0};
-        return check_type(l, first, &x);
-    }
-    rc = assay_file_read(&data, &n, path, ASSAY_HBDK_MAX_BYTES, l->err);
-    if (rc)
-        return rc;
-    rc = assay_hbdk_text_parse(&t, (const char *)data, n, first->dtype, path,
-                               l->err);
-    assay_free(data);
-    if (rc)
-        return rc;
-    x.rank = t.rank;
-    x.dims = t.dims;
-    x.values = t.values;
-    rc = take(l, &m, &x);
-    assay_hbdk_text_close(&t);
-    return rc;
-}
-
-/* One file of a folder of texts. */
-static int load_file(struct loader *l, const char *folder, const char *name)
-{
-    char path[4096], feature[512];
-    const char *f;
-    size_t n;
-    enum assay_hbdk_kind kind = assay_hbdk_name(name, &f, &n);
-
-    if (snprintf(path, sizeof(path), "%s/%s", folder, name) >=
-            (int)sizeof(path) ||
-        (kind != ASSAY_HBDK_OTHER && n >= sizeof(feature)))
-        return assay_fail(l->err, ASSAY_ERANGE, "%.300s: name too long", name);
-    if (kind == ASSAY_HBDK_OTHER) {
-        if (strncmp(name, "input_", 6) != 0)
-            tell(l, folder, name, "no text of the simulator: ignored");
-        return 0;
-    }
-    memcpy(feature, f, n);
-    feature[n] = '\0';
-    if (kind == ASSAY_HBDK_INT)
-        return load_text(l, path, feature);
-    memcpy(path + strlen(path) - strlen("float.txt"), "int.txt",
-           sizeof("int.txt"));
-    if (!assay_file_is_regular(path))
-        tell(l, folder, name,
-             "only the text of floats is there, expected _elem_int.txt: "
-             "ignored");
-    return 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int list_names(struct loader *l, const char *folder, char ***out,
-                      size_t *n)
-{
-    DIR *d = opendir(folder);
-    struct dirent *e;
-    size_t cap = 0;
-    int rc = 0;
-
-    if (!d)
-        return assay_fail(l->err, ASSAY_EIO, "%s: %s", folder, strerror(errno));
-    while (!rc && (e = readdir(d))) {
-        size_t k = strlen(e->d_name) + 1;
-
-        if (e->d_name[0] == '.')
-            continue;
-        if (*n == cap) {
-            char **p;
-
-            cap = cap ? cap * 2 : 32;
-            p = cap > MAX_FILES ? NULL : assay_realloc(*out, cap * sizeof(*p));
-            if (!p) {
-                rc = no_memory(l, folder);
-                break;
-            }
-            *out = p;
-        }
-        (*out)[*n] = assay_alloc(k);
-        if (!(*out)[*n])
-            rc = no_memory(l, folder);
-        else
-            memcpy((*out)[(*n)++], e->d_name, k);
-    }
-    closedir(d);
-    return rc;
-}
-
-/* In the order of names: what is told does not depend on the file system. */
-static int load_folder(struct loader *l, const char *folder)
-{
-    char **names = NULL;
-    size_t n = 0;
-    int rc = list_names(l, folder, &names, &n);
-
-    if (!rc)
-        rc = check_binding(l, NULL, folder);
-    if (!rc && n)
-        qsort(names, n, sizeof(*names), by_name);
-    for (size_t i = 0; i < n; i++) {
-        if (!rc)
-            rc = load_file(l, folder, names[i]);
-        assay_free(names[i]);
-    }
-    assay_free(names);
     return rc;
 }
 
@@ -561,7 +426,8 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
                         struct assay_err *err)
 {
     struct assay_sample s = {0};
-    struct loader l = {&s, c, sample, slice, map, {0}, note, NULL, err};
+    struct assay_observing l = {&s,  c,   side, sample, slice,
+                                map, {0}, note, NULL,   err};
     const char *path = c->columns[side].paths[sample];
     int rc;
 
@@ -571,22 +437,21 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
     rc = assay_sample_new(&s, slice, err);
     if (rc)
         return rc;
-    l.disputed =
-        assay_calloc(slice->n_tensors ? slice->n_tensors : 1, sizeof(bool));
-    if (!l.disputed)
-        rc = no_memory(&l, path);
+    l.marks = assay_calloc((size_t)slice->n_tensors + 1, 1);
+    if (!l.marks)
+        rc = assay_observed_no_memory(&l, path);
     else if (assay_file_is_folder(path))
-        rc = load_folder(&l, path);
+        rc = assay_observed_folder(&l, path);
     else
         rc = load_npz(&l, path);
     for (uint32_t t = 0; !rc && t < slice->n_tensors; t++) {
-        if (!l.disputed[t])
+        if (!(l.marks[t] & DISPUTED))
             continue;
         assay_free(s.values[t]);
         s.values[t] = NULL;
         s.n_found--;
     }
-    assay_free(l.disputed);
+    assay_free(l.marks);
     if (rc)
         assay_sample_close(&s);
     else

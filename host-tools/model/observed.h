@@ -6,9 +6,10 @@
  * Whose a name is: the model's tensor of exactly that name; the tensor that
  * the vendor's hybrid model gives for it; and for
  * <node>_nhwc2nchw_transposed_output0, which is NCHW, the output of layer
- * <node> (or what the model's own Transpose of that name reads). What fits
- * nothing, or two things, is told by a note and left out; a name that fits
- * with other dimensions or another type is refused.
+ * <node> (or what the model's own Transpose of that name reads, where that is
+ * not there by a name of its own). What fits nothing, or two things, is told by
+ * a note and left out; a name that fits with other dimensions or another type
+ * is refused.
  */
 #ifndef ASSAY_MODEL_OBSERVED_H
 #define ASSAY_MODEL_OBSERVED_H
@@ -41,6 +42,9 @@ struct assay_observed_match {
     struct {
         uint32_t tensor;
         bool nchw; /* the data are NCHW, the tensor is NHWC */
+        /* What the Transpose reads that gives the tensor of that name: taken
+         * where nothing else says what it is. */
+        bool behind;
     } v[ASSAY_MAX_MATCHES];
     /* Not NULL: the hybrid model says otherwise than the name of this layer;
      * only what the hybrid model says is in v. */

@@ -177,12 +177,13 @@ const struct assay_feature *assay_feature_map_find(
 }
 
 static void add_match(struct assay_observed_match *m, uint32_t tensor,
-                      bool nchw)
+                      bool nchw, bool behind)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->v[i].tensor == tensor)
             return;
     m->v[m->n].tensor = tensor;
+    m->v[m->n].behind = behind;
     m->v[m->n++].nchw = nchw;
 }
 
@@ -229,7 +230,7 @@ void assay_observed_find(struct assay_observed_match *out,
 
     memset(out, 0, sizeof(*out));
     if (usable(slice, exact))
-        add_match(out, (uint32_t)exact, false);
+        add_match(out, (uint32_t)exact, false, false);
     if (strip(name, "_nhwc2nchw_transposed_output0", node, sizeof(node))) {
         int64_t layer = only_layer(slice, node);
 
@@ -243,7 +244,7 @@ void assay_observed_find(struct assay_observed_match *out,
         }
     }
     if (mapped >= 0)
-        add_match(out, (uint32_t)mapped, mark != NULL);
+        add_match(out, (uint32_t)mapped, mark != NULL, false);
     if (other >= 0)
-        add_match(out, (uint32_t)other, true);
+        add_match(out, (uint32_t)other, true, usable(slice, exact));
 }

@@ -67,6 +67,7 @@ static json_t *hypotheses(struct assay_report *r,
         assay_json_set(r, o, "all_matched", assay_json_integer(v->all_matched));
         assay_json_set(r, o, "all", assay_json_integer(v->all));
         assay_json_set(r, o, "proved", json_boolean(v->proved));
+        assay_json_set(r, o, "expected", json_boolean(v->expected));
         assay_json_set(r, o, "struck", json_boolean(v->struck));
         assay_json_set(r, o, "scope",
                        v->scope[0] != '\0' ? assay_json_text(v->scope)

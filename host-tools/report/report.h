@@ -81,7 +81,8 @@ struct assay_report_hypothesis {
     uint64_t differing_matched, differing, all_matched, all;
     uint32_t class_number; /* of proved ones: equal number, equal layer */
     bool proved;
-    bool struck; /* fits all samples, not the answer to a further input */
+    bool expected; /* it is what the column's maker is known to compute */
+    bool struck;   /* fits all samples, not the answer to a further input */
 };
 
 /* Layers that were run once more to find who is at fault, and what was sent

@@ -115,6 +115,13 @@ static const struct row *find_row(const char *numerics, enum assay_real_op op,
     return NULL;
 }
 
+const char *assay_numerics_arith(const char *numerics, enum assay_real_op op,
+                                 enum assay_dtype dtype)
+{
+    const struct row *row = find_row(numerics, op, dtype);
+    return row ? row->arith : NULL;
+}
+
 bool assay_numerics_proved(const char *numerics, enum assay_real_op op,
                            enum assay_dtype dtype)
 {

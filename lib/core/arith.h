@@ -50,6 +50,10 @@ int assay_arith_apply(struct assay_slice *s, uint32_t layer, const char *arith,
 int assay_numerics_apply(struct assay_slice *s, const char *numerics,
                          struct assay_err *err) ASSAY_MUST_CHECK;
 
+/* The arithmetic that a numerics has for a kind of layer, by the dtype of its
+ * output; NULL: none. */
+const char *assay_numerics_arith(const char *numerics, enum assay_real_op op,
+                                 enum assay_dtype dtype);
 /* Is this (numerics, real_op, dtype of the output) proved by a golden? */
 bool assay_numerics_proved(const char *numerics, enum assay_real_op op,
                            enum assay_dtype dtype);

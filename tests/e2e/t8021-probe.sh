@@ -10,7 +10,7 @@ run "$assay" run "$digits" --local -q --json "$work/r.json"
 expect_rc 0 "a green run"
 expect_out '^ never reached: a tie in 15 of 17 layers that round; ' \
     "says what it never reached"
-expect_out ' counted on this host$' "and who counted"
+expect_out ' \(by this host\)$' "and who counted"
 run python3 "$ROOT/tests/support/check_schema.py" \
     "$ROOT/docs/assay-report-1.schema.json" "$work/r.json"
 expect_rc 0 "the report conforms to its schema"
@@ -92,7 +92,7 @@ if command -v "$QEMU" >/dev/null && [ -x "$arm_assayd" ]; then
         fi
     done
     run "$assay" run "$digits" --target "$(board cortex-a53)" -q
-    expect_out ' counted on the board$' "a green run on a board says so"
+    expect_out ' \(by the board\)$' "a green run on a board says so"
     run "$assay" run "$digits" --target "$(board cortex-a53)" -q --cpumask 0 \
         --json "$work/scalar.json"
     expect_rc 0 "and scalar kernels"

@@ -78,15 +78,29 @@ expect_flat 'acc \(32 bits\): would have to be \[-?[0-9]+, -?[0-9]+\], it is -?[
     "and what the accumulator"
 seeded conv2 B1
 explained conv2
-expect_flat "parted at 'acc \(32 bits\)' \(what it adds left out\)" \
+expect_flat "parted at (one of )?'acc \(32 bits\)' \(what it adds left out\)" \
     "a bias that is missing"
 explained relu2
 expect_flat 'got (-?[0-9]+): parted in front of this layer: on its own inputs this calculation gives \1' \
     "a layer behind it: inherited"
 expect_flat 'numbers that it read differ; the first: element [0-9]+ of ' \
     "and what it read"
+made got "$digits/model.onnx" "$digits/inputs" conv2=B1 conv5=Q4=down
+at=0,0,2,1
+explained conv5
+expect_flat 'got had other inputs, on which this calculation gives -?[0-9]+; what follows is of these' \
+    "other inputs and another calculation"
+expect_out '^  acc \(32 bits\) +-?[0-9]+   got has -?[0-9]+: \[-?[0-9]+, -?[0-9]+\]$' \
+    "what it had and what it needed, step by step"
+expect_flat "in one step alone it parted at 'fmul [0-9.]+' \(half as much\)" \
+    "an exponent that is off by one"
+run "$assay" explain "$horizon" --layer same_s2 --at 0,5,5,0 -q
+flatten
+expect_flat 'acc \(64 bits\): would have to be .* which it is where each of the 15 taps in the padding holds 128 ' \
+    "what the padding would have to hold"
 run "$assay" explain "$horizon" --layer k2_bottom --at 0,0,5,3
 flatten
+expect_not_out 'in the padding holds' "nothing of padding where there is none"
 expect_out 'host -?[0-9]+   cpu -?[0-9]+   sim -?[0-9]+ \(differs\)' \
     "a column that differs is marked"
 expect_flat "sim -?[0-9]+: must have parted at 'acc \(64 bits\)' or in front of it" \

@@ -3,7 +3,7 @@
 """Make a case folder from a model and its inputs: goldens by onnxruntime.
 
     make_cases.py MODEL.onnx INPUTS.npz CASE [--opt auto|none|all]
-                  [--samples N | --pick K,K,...]
+                  [--default] [--samples N | --pick K,K,...]
 
 INPUTS.npz  one array a graph input, first axis = samples.
 CASE        gets model.onnx, inputs/NNNN.npz, golden/NNNN.npz, case.json.
@@ -14,6 +14,8 @@ CASE        gets model.onnx, inputs/NNNN.npz, golden/NNNN.npz, case.json.
             --x64-precise where they are uint8 (see ort_layers.py).
 --opt none  literal: float operators between DequantizeLinear and
             QuantizeLinear. --opt all as auto, for QDQ models.
+--default  without --x64-precise: on an x86 CPU with AVX2 and no VNNI sums of
+           uint8 by int8 saturate.
 """
 import argparse
 import hashlib
@@ -79,14 +81,15 @@ def feeds_of(model, npz, samples, pick=None):
 
 
 def make_case(model_path, inputs_path, folder, samples=None, opt="auto",
-              pick=None):
+              pick=None, default=False):
     model = onnx.load(model_path)
     options = options_of(model, opt)
+    options["x64_precise"] = options["x64_precise"] and not default
     feeds = feeds_of(model, dict(np.load(inputs_path)), samples, pick)
-    goldens = [ort_layers.run_ort(model, f, options["opt"], options["expose"],
+    session = ort_layers.open_ort(model, options["opt"], options["expose"],
                                   options["x64_precise"],
                                   int8_qdq=options["int8_qdq"])
-               for f in feeds]
+    goldens = [ort_layers.run_session(session, model, f) for f in feeds]
     about = ort_layers.meta(model_path, {}, "ort", options)
     about.pop("input_sha256")
     write_case(folder, model_path, model, feeds, goldens, about)
@@ -105,8 +108,9 @@ def main():
     ap.add_argument("--pick", type=lambda t: [int(v) for v in t.split(",")],
                     help="these samples only")
     ap.add_argument("--opt", choices=["auto", "none", "all"], default="auto")
+    ap.add_argument("--default", action="store_true")
     a = ap.parse_args()
-    make_case(a.model, a.inputs, a.case, a.samples, a.opt, a.pick)
+    make_case(a.model, a.inputs, a.case, a.samples, a.opt, a.pick, a.default)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,8 @@ def make_inputs(model, npz, index=None):
     return feed
 
 
-def run_ort(model, feed, opt="none", expose="all", precise=False, saveopt=None, int8_qdq=False):
+def open_ort(model, opt="none", expose="all", precise=False, saveopt=None, int8_qdq=False):
+    """A session that gives every tensor."""
     import onnxruntime as ort
     names = computed(model)
     if opt == "all" or expose == "int":
@@ -115,9 +116,16 @@ def run_ort(model, feed, opt="none", expose="all", precise=False, saveopt=None, 
         so.add_session_config_entry("session.qdqisint8allowed", "1")
     if saveopt:
         so.optimized_model_filepath = saveopt
-    s = ort.InferenceSession(m.SerializeToString(), so, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(m.SerializeToString(), so, providers=["CPUExecutionProvider"])
+
+
+def run_session(s, model, feed):
     outs = [o.name for o in s.get_outputs()]
     return order(model, feed, dict(zip(outs, s.run(outs, feed))))
+
+
+def run_ort(model, feed, *options, **named):
+    return run_session(open_ort(model, *options, **named), model, feed)
 
 
 def run_onnxref(model, feed, expose="all"):

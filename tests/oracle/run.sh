@@ -13,35 +13,8 @@ shared=${ASSAY_SHARED:-../shared}
 work=${BUILD:-build}/oracle
 . "$here/lib.sh"
 
-# Models are made once; a new script makes them again.
-fresh() { # fresh STAMP FILES...: is the stamp newer than these files?
-    local stamp=$1 f
-    shift
-    [ -e "$stamp" ] || return 1
-    for f in "$@"; do [ "$stamp" -nt "$f" ] || return 1; done
-}
-models=$work/models
-mkdir -p "$models"
-if ! fresh "$models/.digits" "$here/train_digits.py"; then
-    "$python" "$here/train_digits.py" "$models" >"$work/digits.log" 2>&1 &&
-        touch "$models/.digits" ||
-        { tail -n 5 "$work/digits.log"; fail "train_digits.py"; finish; }
-fi
-"$here/fetch_ocr.sh" "$models" 2>"$work/ocr.log"
-rc=$?
-ocr=1
-if [ $rc = 77 ]; then
-    skip "the OCR classifier: $(tail -n 1 "$work/ocr.log")"
-    ocr=
-elif [ $rc != 0 ]; then
-    fail "fetch_ocr.sh: $(tail -n 1 "$work/ocr.log")"
-    ocr=
-elif ! fresh "$models/.ocr" "$here/make_onnx.py"; then
-    "$python" "$here/make_onnx.py" \
-        "$models/ch_ppocr_mobile_v2.0_cls_infer.onnx" "$models" \
-        >"$work/ocr.log" 2>&1 && touch "$models/.ocr" ||
-        { tail -n 5 "$work/ocr.log"; fail "make_onnx.py"; ocr=; }
-fi
+. "$here/models.sh"
+make_models
 
 # judge WHAT CASE WANT ARGS...: WANT is exact or literal, see judge.py.
 judge() {
@@ -72,17 +45,6 @@ everywhere() {
                 ${mask:+--cpumask 0}
         done
     done
-}
-
-make_case() { # make_case SCRIPT MODEL INPUTS CASE ARGS...
-    local script=$1
-    shift
-    fresh "$3/case.json" "$1" "$2" "$here/$script" "$here/ort_layers.py" &&
-        return 0
-    "$python" "$here/$script" "$@" >"$work/case.log" 2>&1 && return 0
-    tail -n 5 "$work/case.log"
-    fail "$script $1"
-    return 1
 }
 
 family() { # family PREFIX FOLDER NAME INPUTS MODELS...

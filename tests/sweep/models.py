@@ -39,7 +39,11 @@ def made(root, work):
     return [Spec("small/" + m.name + (" " + arith if arith else ""), model,
                  inputs, layers=m.layers, arith=arith, only=only,
                  numerics="onnxruntime-x86" if m.is_quantized else None)
-            for m, model, inputs, arith, only in small.made(root, work)]
+            for m, model, inputs, arith, only in small.made(root, work)] + [
+        Spec("small/far_shifts", small.far_shifts(root, work),
+             os.path.join(root, "tests", "data", "nash", "inputs"),
+             layers=["stem", "block.dw", "wide.conv", "block.project"],
+             only=("R11",))]
 
 
 # Layers on which an id can be seeded that cannot on most.
@@ -51,7 +55,6 @@ RARE = (
                           "p2o.Conv.26_quant"), ("P3", "R6", "R7", "R20")),
     ("ppocr_cls_qop_u8", ("p2o.Mul.7_DequantizeLinear",
                           "p2o.Mul.13_DequantizeLinear"), ("Q7",)),
-    ("ppocr_cls_qop_u8", ("p2o.Div.2", "p2o.Div.4", "p2o.Div.6"), ("R21",)),
     ("ppocr_cls_qdq_s8", ("p2o.Conv.12", "p2o.Add.0", "p2o.Add.8",
                           "x_QuantizeLinear"),
      ("O4", "R3", "R12", "R22", "R23")),
@@ -67,6 +70,7 @@ X5 = (
      ()),
     ("ops_i16c", ("tanh10", "mul43", "reciprocal49"), ("O3", "O8", "O9")),
     ("ops_i16n", ("e0.y_HzDequantize", "e1.y_HzDequantize"), ("Q7",)),
+    ("ops_mat", ("matmul4", "matmul19", "matmul22"), ("A4", "Q4")),
     ("ops_batch2", ("b",), ("O7", "L5")),
     ("digits", ("conv5",), ("O7",)),
     ("stress", ("over_i16_int8", "over_bias_int16", "over_i16_int32",

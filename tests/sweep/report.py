@@ -7,6 +7,7 @@ import re
 import catalogue
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LAYERS = 3  # on which an entry is seeded at least
 DOCS = os.path.join(HERE, "..", "..", "docs", "hypotheses.md")
 
 
@@ -108,6 +109,17 @@ def docs_errors():
     return out
 
 
+def on_few_layers(seeded):
+    """Sentences on entries that a slice can say and that few layers had."""
+    out = []
+    for id_, family, _, _ in catalogue.entries():
+        n = len({r.layer for r in seeded if r.id == id_})
+        if family != "none" and n < LAYERS:
+            out.append("%s was seeded on %d layer%s, %d are expected" % (
+                id_, n, "" if n == 1 else "s", LAYERS))
+    return out
+
+
 # ---- the end ---------------------------------------------------------------------
 
 def report(args, seeds, checks, skipped, layers, seconds):
@@ -144,6 +156,10 @@ def report(args, seeds, checks, skipped, layers, seconds):
                                                     len(skipped)))
         return 1 if wrong else 0
     print(matrix(seeded))
+    if not (skipped or args.models or args.layers):
+        for text in on_few_layers(seeded):
+            wrong.append(text)
+            print("FAIL " + text)
     few = len(seeded) < args.least
     if few:
         print("FAIL only %d causes were seeded, %d are expected" % (

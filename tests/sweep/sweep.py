@@ -43,6 +43,7 @@ from report import Failure, Result, report  # noqa: E402
 SEED = 20261202
 SWAPPED = "L5=output"  # concerns two layers
 SOLVED = 77  # the number of entries whose number is solved for
+BEYOND = 300  # one that 8 bits do not hold, where a layer can be padded so
 DENSITIES = (0.02, 0.1, 0.5)
 
 
@@ -132,9 +133,12 @@ class Model:
 
     def edits(self, layer):
         text = self.tool.run("mutate", *self.read, "--layer", layer, "--list")
-        return [m.group(1).replace(":N", ":%d" % SOLVED) for m in
-                re.finditer(r"^([A-Z]+\d+\S*) ", text, re.M)
-                if id_of(m.group(1)) in self.spec.only or not self.spec.only]
+        found = [m.group(1) for m in
+                 re.finditer(r"^([A-Z]+\d+\S*) ", text, re.M)
+                 if id_of(m.group(1)) in self.spec.only or not self.spec.only]
+        more = [t.replace(":N", ":%d" % BEYOND) for t in found
+                if t == "P5=all:N" and "Conv" in self.layers[layer]]
+        return [t.replace(":N", ":%d" % SOLVED) for t in found] + more
 
 
 class Layer:

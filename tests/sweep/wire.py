@@ -9,7 +9,7 @@ import npz
 TYPES = {"<f4": 1, "|u1": 2, "|i1": 3, "<i2": 5, "<i4": 6, "<i8": 7,
          "<f8": 11}
 DESCRS = {v: k for k, v in TYPES.items()}
-FLOAT, INT, STRING, INTS = 1, 2, 3, 7  # kinds of attributes
+FLOAT, INT, STRING, FLOATS, INTS = 1, 2, 3, 6, 7  # kinds of attributes
 
 
 # ---- writing ---------------------------------------------------------------------
@@ -57,6 +57,8 @@ def attribute(name, v):
         return message((1, name), (3, v), (20, INT))
     if isinstance(v, str):
         return message((1, name), (4, v), (20, STRING))
+    if isinstance(v[0], float):
+        return message((1, name), *[(7, f) for f in v], (20, FLOATS))
     return message((1, name), *[(8, i) for i in v], (20, INTS))
 
 

@@ -214,6 +214,21 @@ static const char *outcome(void)
     return text;
 }
 
+/* The same tensors are the same bytes, whenever they are written. */
+static void test_no_time_in_a_file(void **state)
+{
+    uint8_t head[14];
+    FILE *f;
+
+    (void)state;
+    write_array("golden/0000.npz", "y", 4, dims, data);
+    f = fopen(at("golden/0000.npz"), "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(head, 1, sizeof(head), f), sizeof(head));
+    fclose(f);
+    assert_memory_equal(head + 10, ((const uint8_t[]){0, 0, 0x21, 0}), 4);
+}
+
 static void test_bad_arrays(void **state)
 {
     static const int64_t wrong[2] = {3, 4};
@@ -326,6 +341,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_permuted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_arrays, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_time_in_a_file, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_bad_case_json, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_model, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_zip, setup, teardown),

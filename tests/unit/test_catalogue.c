@@ -3,8 +3,8 @@
  * The catalogue: ids, variants and texts of all rows, how an edit is written
  * and read, and what is none.
  * links: host-tools/cause/catalogue.c host-tools/cause/edit_*.c
- * links: host-tools/cause/partial.c lib/core/ lib/engine/ lib/engine/ops/
- * links: kernels/ kernels/ref/
+ * links: host-tools/cause/partial.c
+ * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lxxhash -lmbedcrypto -lm
  */
 #include <setjmp.h>

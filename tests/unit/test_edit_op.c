@@ -187,7 +187,7 @@ static void o7_bounds_the_operands(void **state)
 {
     const int8_t a[] = {-100, -6, 3, 20, 100, 4, -5, -128};
     const int8_t b[] = {50, 9, -70, 7, 100, -128, 2, -128};
-    int8_t plain[8], want[8];
+    int8_t plain[8], want[8], first[8], second[8];
 
     (void)state;
     s = addition(8);
@@ -205,14 +205,18 @@ static void o7_bounds_the_operands(void **state)
 
         plain[i] = bound(u + v + 1, 1, 127);
         want[i] = bound((u > 0 ? u : 0) + (v > 0 ? v : 0) + 1, -128, 127);
+        first[i] = bound((u > 0 ? u : 0) + v + 1, -128, 127);
+        second[i] = bound(u + (v > 0 ? v : 0) + 1, -128, 127);
     }
     gives(NULL, a, b, plain, 8);
-    gives("O7", a, b, want, 8);
+    gives("O7=both", a, b, want, 8);
+    gives("O7=first", a, b, first, 8);
+    gives("O7=second", a, b, second, 8);
     slices_quant(s, 2, 1, 0); /* there is no ReLU then */
-    refuses("O7", ASSAY_EDIT_NOT_HERE);
+    refuses("O7=both", ASSAY_EDIT_NOT_HERE);
     slices_quant(s, 2, 1, 1);
     s->layers[0].p.binary.combine = ASSAY_COMBINE_MAX;
-    refuses("O7", ASSAY_EDIT_NOT_HERE);
+    refuses("O7=both", ASSAY_EDIT_NOT_HERE);
     end();
 }
 
@@ -234,7 +238,7 @@ static void o7_of_real_numbers(void **state)
         assert_int_equal(
             assay_arith_apply(s, 0, i ? "ort_fma" : "ort_plain", NULL), 0);
         gives(NULL, a, b, plain, 4);
-        gives("O7", a, b, want, 4);
+        gives("O7=both", a, b, want, 4);
     }
     end();
 }
@@ -247,7 +251,8 @@ static void o7_of_a_fused_addition(void **state)
                                        {ASSAY_S8, 4, {1, 1, 1, 1}, w},
                                        {ASSAY_S8, 4, {1, 1, 4, 1}, NULL}};
     const int8_t x[] = {-9, 8, -7, 6}, e[] = {4, -20, -3, 5};
-    const int8_t plain[] = {0, 0, 0, 11}, want[] = {4, -12, -3, 11};
+    const int8_t plain[] = {0, 0, 0, 11}, first[] = {4, -12, -3, 11};
+    const int8_t second[] = {-5, 8, -7, 11}, both[] = {4, 8, 0, 11};
     const void *const in[] = {x, NULL, e};
     int8_t y[4];
 
@@ -263,8 +268,12 @@ static void o7_of_a_fused_addition(void **state)
     slices_step(out_program(), ASSAY_STEP_CLAMP, 1, &ZERO, &TOP);
     edits_run(s, in, 3, y, 4);
     assert_memory_equal(y, plain, 4);
-    edits_give(s, "O7", in, 3, y, 4);
-    assert_memory_equal(y, want, 4);
+    edits_give(s, "O7=first", in, 3, y, 4);
+    assert_memory_equal(y, first, 4);
+    edits_give(s, "O7=second", in, 3, y, 4);
+    assert_memory_equal(y, second, 4);
+    edits_give(s, "O7=both", in, 3, y, 4);
+    assert_memory_equal(y, both, 4);
     refuses("P4", ASSAY_EDIT_NOT_HERE);
     end();
 }
@@ -405,7 +414,7 @@ static void o6_of_layers_without_bounds(void **state)
     s = slices_one(ASSAY_OP_CONCAT, 1, &t, t);
     refuses("O6=none", ASSAY_EDIT_NOT_HERE);
     refuses("O6=relu", ASSAY_EDIT_NOT_HERE);
-    refuses("O7", ASSAY_EDIT_NOT_HERE);
+    refuses("O7=both", ASSAY_EDIT_NOT_HERE);
     refuses("O2=half_pixel", ASSAY_EDIT_NOT_HERE);
     refuses("O4=xnn", ASSAY_EDIT_NOT_HERE);
     refuses("O12", ASSAY_EDIT_NOT_HERE);

@@ -176,33 +176,44 @@ static int64_t more(int64_t a, int64_t b)
 
 static struct outside p5_sides(const struct edits_conv *c, unsigned variant)
 {
+    const struct outside excess = {
+        more(c->top, c->bottom), more(c->left, c->right),
+        more(c->bottom, c->top), more(c->right, c->left), 0};
+
     switch (variant) {
-    case 0:
-        return (struct outside){
-            more(c->top, c->bottom), more(c->left, c->right),
-            more(c->bottom, c->top), more(c->right, c->left), 0};
+    case 0: return excess;
     case 1: return (struct outside){c->top, c->left, c->bottom, c->right, 0};
     case 2: return (struct outside){.top = c->top};
     case 3: return (struct outside){.left = c->left};
     case 4: return (struct outside){.bottom = c->bottom};
-    default: return (struct outside){.right = c->right};
+    case 5: return (struct outside){.right = c->right};
+    case 6: return (struct outside){0, 0, excess.bottom, excess.right, 0};
+    case 7: return (struct outside){.top = excess.top};
+    case 8: return (struct outside){.left = excess.left};
+    case 9: return (struct outside){.bottom = excess.bottom};
+    default: return (struct outside){.right = excess.right};
     }
 }
 
 /* The sums as they are, and that each moves by (v - zero) times its taps. */
 static void p5_holds_any_number(void **state)
 {
-    static const char *const names[] = {"excess", "all",    "top",
-                                        "left",   "bottom", "right"};
+    static const char *const names[] = {
+        "excess",      "all",           "top",         "left",
+        "bottom",      "right",         "excess_end",  "excess_top",
+        "excess_left", "excess_bottom", "excess_right"};
+    const size_t variants = sizeof(names) / sizeof(names[0]);
 
     (void)state;
-    for (size_t i = 0; i < N_CONVS * 6; i++) {
-        unsigned variant = i % 6;
-        struct outside o = p5_sides(&CONVS[i / 6], variant);
+    assert_int_equal(assay_cause_variants(assay_cause_of(ASSAY_CAUSE_P5)),
+                     variants);
+    for (size_t i = 0; i < N_CONVS * variants; i++) {
+        unsigned variant = i % variants;
+        struct outside o = p5_sides(&CONVS[i / variants], variant);
         int64_t v = 121;
         char edit[32];
 
-        begin(&CONVS[i / 6]);
+        begin(&CONVS[i / variants]);
         o.v = v - f.c->zero;
         snprintf(edit, sizeof(edit), "P5=%s:%lld", names[variant],
                  (long long)v);

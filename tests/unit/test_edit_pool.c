@@ -311,6 +311,107 @@ static void named_arithmetics(void **state)
     end();
 }
 
+/* Cells as floats, by rows or by columns first; padding counts, as 0. */
+static uint8_t float_mean(const uint8_t *x, int64_t oy, int64_t ox, int64_t c,
+                          bool columns)
+{
+    const float scale = 0.17291461f, n = (float)(f.p.k * f.p.k);
+    float sum = 0;
+
+    for (int64_t a = 0; a < f.p.k; a++) {
+        float part = columns ? 0 : sum;
+
+        for (int64_t b = 0; b < f.p.k; b++) {
+            int64_t y = oy * f.p.stride + (columns ? b : a) - f.p.pad;
+            int64_t z = ox * f.p.stride + (columns ? a : b) - f.p.pad;
+            volatile float cell = 0;
+
+            if (y >= 0 && y < f.p.h && z >= 0 && z < f.p.w)
+                cell =
+                    (float)(x[(y * f.p.w + z) * f.p.c + c] - f.p.zero) * scale;
+            part = part + cell;
+        }
+        sum = columns ? sum + part : part;
+    }
+    sum = rintf(sum / n / scale);
+    return (uint8_t)fminf(fmaxf(sum + (float)f.p.zero, 0), 255);
+}
+
+static void float_pool(struct pool p)
+{
+    const struct slices_operand t[] = {
+        {ASSAY_U8, 4, {1, p.h, p.w, p.c}, NULL},
+        {ASSAY_U8,
+         4,
+         {1, (p.h + 2 * p.pad - p.k) / p.stride + 1,
+          (p.w + 2 * p.pad - p.k) / p.stride + 1, p.c},
+         NULL}};
+    const int64_t *y = t[1].dims;
+
+    f.p = p;
+    f.n = (size_t)(y[1] * y[2] * y[3]);
+    f.s = slices_one(ASSAY_OP_POOL, 1, t, t[1]);
+    slices_quant(f.s, 0, 0.17291461f, p.zero);
+    slices_quant(f.s, 1, 0.17291461f, p.zero);
+    f.s->layers[0].real_op = ASSAY_REAL_AVG_POOL;
+    f.s->layers[0].p.pool =
+        (struct assay_pool_params){.kind = ASSAY_POOL_AVG,
+                                   .count_include_pad = p.pad > 0,
+                                   .kh = (int32_t)p.k,
+                                   .kw = (int32_t)p.k,
+                                   .stride_h = (int32_t)p.stride,
+                                   .stride_w = (int32_t)p.stride,
+                                   .dilation_h = 1,
+                                   .dilation_w = 1,
+                                   .pad_top = (int32_t)p.pad,
+                                   .pad_left = (int32_t)p.pad,
+                                   .pad_bottom = (int32_t)p.pad,
+                                   .pad_right = (int32_t)p.pad};
+    assert_int_equal(assay_arith_apply(f.s, 0, "f32_sum_scale", NULL), 0);
+    edits_random(f.x, sizeof(f.x));
+}
+
+/* Floats whose sum depends on the order of cells. */
+static void floats_in_order(void **state)
+{
+    static const struct pool pools[] = {{1, 16, 16, 8, 2, 2, 0, ASSAY_U8, 0},
+                                        {1, 9, 7, 5, 3, 1, 1, ASSAY_U8, 3}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
+        const void *const in[] = {f.x};
+        uint8_t rows[MOST], columns[MOST];
+        size_t apart = 0;
+
+        float_pool(pools[i]);
+        edits_give(f.s, "O1=dq_q", in, 1, rows, f.n);
+        edits_give(f.s, "O1=f32_columns", in, 1, columns, f.n);
+        for (size_t e = 0; e < f.n; e++) {
+            int64_t c = (int64_t)e % f.p.c, at = (int64_t)e / f.p.c;
+            int64_t width = f.s->tensors[1].dims[2];
+
+            assert_int_equal(rows[e],
+                             float_mean(f.x, at / width, at % width, c, false));
+            assert_int_equal(columns[e],
+                             float_mean(f.x, at / width, at % width, c, true));
+            apart += rows[e] != columns[e];
+        }
+        assert_true(apart > 0 || f.p.k == 3);
+        if (f.p.pad > 0) { /* windows of other counts have another divisor */
+            f.s->layers[0].p.pool.count_include_pad = false;
+            refuses("O1=f32_columns", ASSAY_EDIT_NOT_HERE);
+        }
+        end();
+    }
+    float_pool((struct pool){1, 2, 2, 1, 1, 1, 0, ASSAY_U8, 0});
+    refuses("O1=f32_columns", ASSAY_EDIT_NOT_HERE);
+    end();
+    begin(POOLS[0]); /* its scales are not known */
+    refuses("O1=f32_columns", ASSAY_EDIT_NOT_HERE);
+    refuses("O1=dq_q", ASSAY_EDIT_NOT_HERE);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +420,7 @@ int main(void)
         cmocka_unit_test(sums_wrap),
         cmocka_unit_test(a_program_that_divides),
         cmocka_unit_test(named_arithmetics),
+        cmocka_unit_test(floats_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

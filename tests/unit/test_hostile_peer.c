@@ -38,7 +38,6 @@
 
 #define BIG (8u << 20) /* twice the ring */
 
-static const int64_t bottom = -128, top = 127;
 static struct agents agent;
 static char board[64];
 static struct assay_buf text; /* a description */
@@ -52,7 +51,7 @@ struct peer {
     char sentence[512];   /* of it, if it is an error */
 };
 
-/* in[BIG] -> a -> b, a copy each; `two` clamps to what there is. */
+/* in[BIG] -> a -> b, a copy each. */
 static void make_slice(void)
 {
     static const int64_t dims[1] = {BIG};
@@ -64,7 +63,6 @@ static void make_slice(void)
     slices_tensor(s, "b", ASSAY_ROLE_ACTIVATION, ASSAY_S8, 1, dims);
     slices_layer(s, "one", ASSAY_OP_UNARY, 1, &in, 1);
     slices_layer(s, "two", ASSAY_OP_UNARY, 1, &a, 2);
-    slices_step(&s->layers[1].out_program, ASSAY_STEP_CLAMP, 1, &bottom, &top);
     assay_buf_init(&text);
     assert_int_equal(assay_slice_encode(s, &text, NULL), 0);
     assay_sha256(text.data, text.len, identity);
@@ -424,34 +422,6 @@ static void test_no_credit(void **state)
     hang_up(&p);
 }
 
-/* A probe takes credit as a tile does: it waits, and nothing else does. */
-static void test_probe_credit(void **state)
-{
-    struct assay_msg m = start(9, 2 * BIG);
-    struct peer p;
-
-    (void)state;
-    m.u.run_start.probe_work = 1; /* far too little: it says so and no more */
-    reach(&p, LOADED);
-    give_input(&p);
-    say(&p, m, NULL, 0);
-    until(&p, ASSAY_MSG_LAYER_END);
-    until(&p, ASSAY_MSG_LAYER_END);
-    assert_int_equal(p.got.u.layer_end.layer, 1);
-    say(&p, numbered(ASSAY_MSG_CREDIT, ASSAY_PROBE_CREDIT - 1), NULL, 0);
-    say(&p, numbered(ASSAY_MSG_PING, 3), NULL, 0);
-    assert_int_equal(hear(&p), ASSAY_MSG_PONG);
-    say(&p, numbered(ASSAY_MSG_CREDIT, 1), NULL, 0);
-    assert_int_equal(hear(&p), ASSAY_MSG_LAYER_PROBE);
-    assert_int_equal(p.got.u.layer_probe.run, 9);
-    assert_int_equal(p.got.u.layer_probe.layer, 1); /* `one` has no steps */
-    assert_int_equal(p.got.u.layer_probe.probe.values, 0);
-    assert_int_equal(hear(&p), ASSAY_MSG_RUN_END);
-    assert_string_equal(p.sentence, "");
-    assert_runs(&p, 10);
-    hang_up(&p);
-}
-
 /* Sleeps in the kernel: the ring is full. */
 static bool sleeps(pid_t pid)
 {
@@ -606,7 +576,6 @@ int main(void)
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_flow),
         cmocka_unit_test(test_no_credit),
-        cmocka_unit_test(test_probe_credit),
         cmocka_unit_test(test_stopped_worker),
         cmocka_unit_test(test_lease_expires),
         cmocka_unit_test(test_flood),

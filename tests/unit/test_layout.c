@@ -426,75 +426,6 @@ static void byte_order(void **state)
     }
 }
 
-static void other_outputs(void **state)
-{
-    uint8_t a[40], b[40], x[40];
-    struct assay_tensor tensors[3];
-    uint32_t inputs[] = {0};
-    struct assay_layer layers[2] = {
-        {.n_inputs = 1, .inputs = inputs, .output = 1},
-        {.n_inputs = 1, .inputs = inputs, .output = 2}};
-    struct assay_slice s = {
-        .n_tensors = 3, .tensors = tensors, .n_layers = 2, .layers = layers};
-    const void *values[] = {x, a, b};
-    struct assay_layout l;
-
-    (void)state;
-    for (unsigned i = 0; i < 3; i++) {
-        tensors[i] = shape(ASSAY_S8, "", 2, 1, 40);
-        tensors[i].name = i == 0 ? "x" : i == 1 ? "a" : "b";
-    }
-    fill(a, 40);
-    fill(b, 40);
-    fill(x, 40);
-    assert_true(assay_layout_find(&l, &tensors[1], a, b, &s, values));
-    assert_int_equal(l.kind, ASSAY_LAYOUT_OTHER_OUTPUT);
-    assert_int_equal(l.n[0], 2);
-    assert_string_equal(l.id, "L5");
-    /* The layer's own input: a step is missing, no output is swapped. */
-    assert_false(assay_layout_find(&l, &tensors[1], a, x, &s, values));
-    values[2] = NULL;
-    assert_false(assay_layout_find(&l, &tensors[1], a, b, &s, values));
-    assert_false(assay_layout_find(&l, &tensors[1], a, b, &s, NULL));
-    assert_false(assay_layout_find(&l, &tensors[1], a, b, NULL, NULL));
-}
-
-/* Tensors of two values: all bytes of another output of the model count, those
- * of a tensor within it may be chance. */
-static void outputs_of_two_values(void **state)
-{
-    uint8_t a[200], b[200];
-    struct assay_tensor tensors[2];
-    uint32_t none_read[1] = {0};
-    struct assay_layer layers[2] = {{.inputs = none_read, .output = 0},
-                                    {.inputs = none_read, .output = 1}};
-    struct assay_slice s = {
-        .n_tensors = 2, .tensors = tensors, .n_layers = 2, .layers = layers};
-    const void *values[] = {a, b};
-    struct assay_layout l;
-
-    (void)state;
-    for (unsigned i = 0; i < 200; i++) {
-        a[i] = rnd() % 2 ? 127 : 128;
-        b[i] = i % 6 == 0 ? a[i] ^ 0xff : a[i];
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        tensors[i] = shape(ASSAY_S8, "", 2, 1, 200);
-        tensors[i].name = i == 0 ? "a" : "b";
-        tensors[i].is_output = true;
-    }
-    assert_true(assay_layout_find(&l, &tensors[0], a, b, &s, values));
-    assert_int_equal(l.kind, ASSAY_LAYOUT_OTHER_OUTPUT);
-    assert_string_equal(l.id, "L5");
-    tensors[1].is_output = false;
-    assert_false(assay_layout_find(&l, &tensors[0], a, b, &s, values));
-    tensors[1].is_output = true;
-    memcpy(b, a, 200); /* of 16 elements that differ nothing is said */
-    for (unsigned i = 0; i < 16; i++)
-        b[i * 3] ^= 0xff;
-    assert_false(assay_layout_find(&l, &tensors[0], a, b, &s, values));
-}
-
 /* Of axes without labels the first one may be images; or colours. */
 static void places_without_labels(void **state)
 {
@@ -561,8 +492,6 @@ int main(void)
         cmocka_unit_test(in_the_order_of_the_source),
         cmocka_unit_test(signs),
         cmocka_unit_test(byte_order),
-        cmocka_unit_test(other_outputs),
-        cmocka_unit_test(outputs_of_two_values),
         cmocka_unit_test(places_without_labels),
         cmocka_unit_test(no_room_for_text),
     };

@@ -4,7 +4,7 @@
  * a name is, layouts, types, and what is refused.
  *
  * links: lib/core/probe.c
- * links: host-tools/model/observed.c host-tools/model/observed_map.c
+ * links: host-tools/model/observed.c host-tools/model/observed_folder.c host-tools/model/observed_map.c
  * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
  * links: host-tools/model/differ.c host-tools/model/record.c
  * links: host-tools/model/case.c
@@ -331,6 +331,28 @@ static void disputed(void **state)
                                   "different values"));
 }
 
+/* What the model's own Transpose reads has a name itself: a fault of the
+ * Transpose is no dispute about it, whichever file is read first. */
+static void transposed_otherwise(void **state)
+{
+    static const char other[] = "#valid_dim=1x3x2x2\n"
+                                "0 3 \n6 9 \n1 4 \n7 10 \n2 5 \n8 12 \n";
+
+    (void)state;
+    mkdir(at("sim/0000"), 0700);
+    write_text(TEXT("relu.y_quantized"), nhwc_text);
+    write_text(TEXT("tail_nhwc2nchw_transposed_output0"), other);
+    assert_int_equal(find(NULL), 0);
+    assert_int_equal(load(), 0);
+    assert_int_equal(got.n_found, 2);
+    assert_memory_equal(got.values[CONV], counted, sizeof(counted));
+    assert_string_equal(notes, "");
+    remove(at(TEXT("relu.y_quantized")));
+    assert_int_equal(load(), 0);
+    assert_int_equal(got.n_found, 2);
+    assert_int_equal(((int16_t *)got.values[CONV])[11], 12);
+}
+
 /* A hybrid model with the outputs and the HzDequantize nodes of `pairs`:
  * feature, scale, output. */
 static void write_hybrid(const char *const (*pairs)[3], size_t n)
@@ -506,6 +528,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(strangers, setup, teardown),
         cmocka_unit_test_setup_teardown(arrays, setup, teardown),
         cmocka_unit_test_setup_teardown(disputed, setup, teardown),
+        cmocka_unit_test_setup_teardown(transposed_otherwise, setup, teardown),
         cmocka_unit_test_setup_teardown(hybrid, setup, teardown),
         cmocka_unit_test_setup_teardown(hybrid_refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(two_layers_of_a_name, setup, teardown),

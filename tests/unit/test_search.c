@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,9 +211,24 @@ static bool is_proved(const struct question *q, const char *text)
 }
 
 static const char *const known[] = {
-    "R13=floor",     "R13=trunc", "R14",   "R16", "R18=half_even",
-    "R17=none",      "B1",        "B2=up", "B5",  "P5=all:7",
-    "P5=right:-128", "Q1",        "Q4=up", "W2",
+    "R13=floor",
+    "R13=trunc",
+    "R14",
+    "R16",
+    "R18=half_even",
+    "R17=none",
+    "B1",
+    "B2=up",
+    "B5",
+    "P5=all:7",
+    "P5=right:-128",
+    "P5=excess_end:40",
+    "P5=excess_right:9",
+    "Q1",
+    "Q4=up",
+    "W2",
+    "P5=all:300",
+    "P5=bottom:-200",
 };
 
 static void test_known(void **state)
@@ -272,6 +288,35 @@ static void test_damage(void **state)
         assert_int_equal(q.found->n_proved, 0);
         close_question(&q);
     }
+}
+
+/* Where a step of the output is many of the padding, what is equal and other
+ * samples say which numbers are left. */
+static void test_coarse(void **state)
+{
+    unsigned asked = 0;
+
+    (void)state;
+    for (int i = 0; i < OUT; i++)
+        scale[i] = 1;
+    for (int v = 1; v < 120; v += 2) {
+        struct question q;
+        char edit[32];
+        const char *const edits[] = {edit};
+        bool found = false;
+
+        open_question(&q);
+        snprintf(edit, sizeof(edit), "P5=all:%d", v);
+        put_in(&q, edits, 1);
+        ask(&q);
+        for (size_t i = 0; i < q.found->n_proved; i++)
+            found = found || q.found->v[i].edits[0].id == ASSAY_CAUSE_P5;
+        if (memcmp(q.base, q.got, sizeof(q.base)) != 0 && !found)
+            fail_msg("'%s' has no number", edit);
+        asked += q.found->differing > 0;
+        close_question(&q);
+    }
+    assert_true(asked > 20);
 }
 
 /* One element that was equal and is not reproduced is enough against it. */
@@ -490,6 +535,7 @@ int main(void)
         cmocka_unit_test_setup(test_apply_counts, fill),
         cmocka_unit_test_setup(test_apply_scope, fill),
         cmocka_unit_test_setup(test_apply_sums, fill),
+        cmocka_unit_test_setup(test_coarse, fill),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
