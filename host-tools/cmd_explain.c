@@ -14,6 +14,7 @@
 #include "host-tools/model/observed.h"
 #include "host-tools/prepare.h"
 #include "host-tools/report/report.h"
+#include "host-tools/run_other.h"
 #include "kernels/cpu.h"
 #include "lib/core/slice_part.h"
 #include "lib/engine/once.h"
@@ -163,21 +164,31 @@ static int read_sample(struct explain *x, struct assay_err *err)
 {
     const struct assay_case *c = &x->p.c;
     const char *paths[ASSAY_CASE_SIDES] = {x->o->sim, x->o->bpu, x->o->got};
-    int rc = assay_case_inputs(&x->inputs, c, 0, x->p.slice, &x->p.note, err);
+    uint32_t s = x->o->sample;
+    int rc = 0;
 
-    if (rc == 0 && c->goldens != NULL && c->goldens[0] != NULL)
-        rc = assay_case_golden(&x->golden, c, 0, x->p.slice, &x->p.note, err);
+    if (s >= c->n_samples)
+        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_SAMPLE, "n",
+                                assay_num_u(s).text, "last",
+                                assay_num_u(c->n_samples - 1).text, NULL);
+    else if (assay_run_other_is(x->o->got))
+        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_EXPLAIN_SLICE,
+                                "path", x->o->got, NULL);
+    if (rc == 0)
+        rc = assay_case_inputs(&x->inputs, c, s, x->p.slice, &x->p.note, err);
+    if (rc == 0 && c->goldens != NULL && c->goldens[s] != NULL)
+        rc = assay_case_golden(&x->golden, c, s, x->p.slice, &x->p.note, err);
     if (rc == 0)
         rc = assay_case_find_columns(&x->p.c, paths, x->o->hybrid, &x->p.note,
                                      err);
     if (rc == 0 && x->p.c.hybrid != NULL)
         rc = assay_feature_map_open(&x->features, x->p.c.hybrid, x->p.slice,
                                     &x->p.note, err);
-    for (unsigned s = 0; s < ASSAY_CASE_SIDES && rc == 0; s++) {
-        if (c->columns[s].n_have == 0 || c->columns[s].paths[0] == NULL)
+    for (unsigned k = 0; k < ASSAY_CASE_SIDES && rc == 0; k++) {
+        if (c->columns[k].n_have == 0 || c->columns[k].paths[s] == NULL)
             continue;
-        rc = assay_case_observed(&x->sides[s], &x->p.c, (enum assay_case_side)s,
-                                 0, x->p.slice, &x->features, &x->p.note, err);
+        rc = assay_case_observed(&x->sides[k], &x->p.c, (enum assay_case_side)k,
+                                 s, x->p.slice, &x->features, &x->p.note, err);
     }
     return rc;
 }

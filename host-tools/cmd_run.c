@@ -8,6 +8,7 @@
 #include "host-tools/impact.h"
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
+#include "host-tools/run_bad.h"
 #include "host-tools/run_cause.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_other.h"
@@ -25,8 +26,10 @@ static int allocate(struct assay_run *r, struct assay_err *err)
     r->values = assay_calloc(tensors, sizeof(*r->values));
     r->producer = assay_calloc(tensors, sizeof(*r->producer));
     r->culprits = assay_calloc(3 * layers, sizeof(*r->culprits));
+    r->bad = assay_calloc((size_t)r->n_samples + 1, sizeof(*r->bad));
     if (r->arena == NULL || r->layers == NULL || r->now == NULL ||
-        r->values == NULL || r->producer == NULL || r->culprits == NULL)
+        r->values == NULL || r->producer == NULL || r->culprits == NULL ||
+        r->bad == NULL)
         return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
     for (uint32_t t = 0; t < r->s->n_tensors; t++)
         r->producer[t] = -1;
@@ -54,6 +57,7 @@ static void release(struct assay_run *r)
     assay_free(r->values);
     assay_free(r->producer);
     assay_free(r->culprits);
+    assay_free(r->bad);
     assay_run_fit_close(r);
     assay_run_causes_close(r);
     assay_run_other_close(r);
@@ -169,6 +173,7 @@ static int finish(struct assay_run *r, int argc, char **argv)
 
     if (assay_run_causes_search(r, &err) < 0)
         return assay_cmd_failed(&err);
+    assay_run_bad_sort(r);
     r->duration_ms = assay_monotonic_ms() - r->started_ms;
     assay_run_summarize(r, &sum);
     if (r->o->command == ASSAY_CMD_IMPACT)

@@ -67,6 +67,7 @@ struct assay_options {
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
     const char *at;            /* explain: index of the element */
+    uint32_t sample;           /* explain: whose element; default 0 */
     const char *got;           /* pinpoint: tensors to be explained */
     const char *hypothesis;    /* pinpoint: the only entry to try */
     const char *expect_dtypes; /* lint: model_check_result.txt, or NULL */

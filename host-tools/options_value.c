@@ -236,6 +236,10 @@ static int store_number(struct assay_options *o, enum assay_option_key key,
         rc = parse_uint(&v, name, value, 0, MAX_ROWS, err);
         o->max_rows = (uint32_t)v;
         return rc;
+    case ASSAY_OPT_SAMPLE:
+        rc = parse_uint(&v, name, value, 0, UINT32_MAX - 1, err);
+        o->sample = (uint32_t)v;
+        return rc;
     case ASSAY_OPT_TIMEOUT:
         return parse_seconds(&o->timeout_ms, name, value, err);
     case ASSAY_OPT_LAYER_TIMEOUT:
@@ -332,6 +336,7 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_SORT_BY:
     case ASSAY_OPT_FORMAT: return store_word(o, key, name, value, err);
     case ASSAY_OPT_MAX_ROWS:
+    case ASSAY_OPT_SAMPLE:
     case ASSAY_OPT_TIMEOUT:
     case ASSAY_OPT_LAYER_TIMEOUT:
     case ASSAY_OPT_TIME_LIMIT:

@@ -26,6 +26,7 @@ enum assay_option_key {
     ASSAY_OPT_END_LAYER,
     ASSAY_OPT_LAYER,
     ASSAY_OPT_AT,
+    ASSAY_OPT_SAMPLE,
     ASSAY_OPT_MODE,
     ASSAY_OPT_MAX_LSB,
     ASSAY_OPT_ATOL,

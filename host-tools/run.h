@@ -3,8 +3,9 @@
  * State of `assay run`, shared by its parts: select.c (which layers),
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
- * run_cause.c (why a culprit differs), run_report.c (rows), run_head.c,
- * run_culprit.c, run_sentence.c and run_tail.c (sentences).
+ * run_cause.c (why a culprit differs), run_other.c (a second slice), run_bad.c
+ * (the worst samples), run_report.c (rows), run_head.c, run_culprit.c,
+ * run_sentence.c and run_tail.c (sentences).
  * Internal to these files. One thread.
  */
 #ifndef ASSAY_HOST_RUN_H
@@ -85,6 +86,12 @@ struct assay_run_culprit {
     enum assay_verdict verdict;
 };
 
+/* What was run once more on given tensors, over all samples. */
+struct assay_run_reruns {
+    uint64_t layers;
+    uint64_t tensors, bytes; /* that travelled for it */
+};
+
 /* Bundles of culprits; run_failing.h. */
 struct assay_run_saved {
     uint32_t layer;
@@ -120,6 +127,9 @@ struct assay_run {
     struct assay_feature_map features;
     struct assay_run_culprit *culprits; /* by layer, then column */
     uint32_t n_culprits;
+    struct assay_run_reruns reruns[ASSAY_COL_COUNT]; /* by the main backend */
+    struct assay_run_bad *bad; /* run_bad.h; room for all samples */
+    uint32_t n_bad;
     struct assay_sample inputs, golden;
     struct assay_npz_writer *saving;
     bool stopped;     /* --fail-fast */
@@ -164,6 +174,10 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
 int assay_run_on_reference(struct assay_run *r, struct assay_backend *backend,
                            enum assay_column column, uint32_t cpumask,
                            const bool *wanted) ASSAY_MUST_CHECK;
+/* What the engine gives for a layer on the inputs of a column, against what
+ * the column holds: to the column's facts. */
+void assay_run_take_side(struct assay_run *r, unsigned side, uint32_t layer,
+                         const void *data);
 /* The same on a column's own tensors, on the main backend; what differs goes
  * to the column's facts. */
 int assay_run_on_side(struct assay_run *r, enum assay_case_side side,
@@ -200,6 +214,12 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
 /* Its inputs, reference and columns; close in any case. */
 int assay_run_sample_open(struct assay_run *r, uint32_t sample,
                           struct assay_err *err) ASSAY_MUST_CHECK;
+/* Samples that were run, from the first one on: not all with --fail-fast, or
+ * where the board was lost. */
+static inline uint32_t assay_run_done(const struct assay_run *r)
+{
+    return r->n_golden + r->n_host;
+}
 /* Once more, when all are done: a reference that the host makes is made. */
 int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
                             struct assay_err *err) ASSAY_MUST_CHECK;

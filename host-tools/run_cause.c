@@ -63,7 +63,7 @@ static int complete(struct assay_run *r, size_t n, struct assay_err *err)
     int rc = 0;
 
     for (uint32_t s = 0;
-         s < r->n_samples && s < ASSAY_SUSPECT_SAMPLES && rc == 0; s++) {
+         s < assay_run_done(r) && s < ASSAY_SUSPECT_SAMPLES && rc == 0; s++) {
         bool wanted = false;
 
         for (size_t i = 0; i < n; i++)

@@ -55,7 +55,8 @@ struct assay_run_suspect {
     /* Proved in a layer in front of it that was not observed, where nothing is
      * in this one (run_segment.c); NULL: nothing. */
     struct assay_search *found_before;
-    uint32_t before; /* that layer */
+    uint32_t before; /* that layer; of several, the culprit */
+    bool everywhere; /* in all layers of the segment that are of the kind */
     /* Where several classes are proved: an input that tells them apart, the
      * last one of several. */
     struct assay_separation apart;

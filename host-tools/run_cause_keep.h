@@ -45,6 +45,12 @@ bool assay_run_cause_wants(const struct assay_run_suspect *k, uint32_t sample);
 bool assay_run_cause_is_kept(const struct assay_run_suspect *k,
                              uint32_t sample);
 
+/* run_cause_verify.c: compares what a search proved with one more sample of its
+ * suspect, and adds that to its counts; *fits: all of it gives the sample. */
+int assay_run_cause_compare(struct assay_search *found,
+                            const struct assay_suspect *suspect,
+                            const struct assay_suspect_sample *s, bool *fits,
+                            struct assay_err *err) ASSAY_MUST_CHECK;
 /*
  * run_cause_verify.c: compares what the first n suspects have proved with all
  * samples that they do not keep. todo: those to look at; left true where

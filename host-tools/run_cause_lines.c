@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host-tools/run_bad.h"
 #include "host-tools/run_cause_looks.h"
 #include "host-tools/run_lines.h"
 #include "host-tools/run_other.h"
@@ -144,11 +145,18 @@ static void struck_line(const struct assay_run_suspect *k,
     assay_line_add(l, "          ", text);
 }
 
+/* What is proved, in the layer or else in one in front of it; NULL: nothing. */
+static const struct assay_search *proved_in(const struct assay_run_suspect *k)
+{
+    return k->found != NULL && k->found->n_proved > 0 ? k->found
+                                                      : k->found_before;
+}
+
 /* Samples that were not looked at are told. */
 static void looked_line(const struct assay_run_suspect *k,
                         struct assay_lines *l)
 {
-    bool proved = k->found->n_proved > 0;
+    bool proved = proved_in(k) != NULL;
     char text[TEXT];
 
     if (proved ? k->n_looked >= k->n_there : k->n_samples >= k->n_differing)
@@ -160,13 +168,6 @@ static void looked_line(const struct assay_run_suspect *k,
                   assay_num_u(k->n_samples).text, "differing",
                   assay_num_u(k->n_differing).text, NULL);
     assay_line_add(l, "          ", text);
-}
-
-/* What is proved, in the layer or else in one in front of it; NULL: nothing. */
-static const struct assay_search *proved_in(const struct assay_run_suspect *k)
-{
-    return k->found != NULL && k->found->n_proved > 0 ? k->found
-                                                      : k->found_before;
 }
 
 /* "P5=right:128", "P5=right:128 in l3" of a layer that was not observed. */
@@ -181,8 +182,10 @@ static const char *what_of(const struct assay_run *r,
     if (proved_in(k) == k->found)
         snprintf(out, cap, "%s", what);
     else
-        assay_message(out, cap, ASSAY_MSG_CAUSE_IN, "what", what, "layer",
-                      r->s->layers[k->before].name, NULL);
+        assay_message(
+            out, cap,
+            k->everywhere ? ASSAY_MSG_CAUSE_EVERYWHERE : ASSAY_MSG_CAUSE_IN,
+            "what", what, "layer", r->s->layers[k->before].name, NULL);
     return out;
 }
 
@@ -246,7 +249,7 @@ static void proved_lines(const struct assay_run *r,
                       assay_num_u(more).text, NULL);
         assay_line_add(l, "          ", text);
     }
-    if (h->differing < FEW)
+    if (h->differing < FEW && k->settled.inputs == 0)
         assay_line_add(l, "          ",
                        assay_message_text(ASSAY_MSG_CAUSE_FEW));
 }
@@ -281,10 +284,11 @@ static void partial_lines(const struct assay_run_suspect *k,
     }
 }
 
-static void fingerprint_lines(const struct assay_run_suspect *k,
+static void fingerprint_lines(const struct assay_run *r,
+                              const struct assay_run_suspect *k,
                               struct assay_lines *l)
 {
-    char text[TEXT] = "", one[200];
+    char text[TEXT] = "", one[200], name[240];
 
     for (size_t i = 0; i < k->n_fingerprints && i < SHOWN; i++) {
         assay_fingerprint_text(&k->fingerprints[i], output_of(k), one,
@@ -292,8 +296,17 @@ static void fingerprint_lines(const struct assay_run_suspect *k,
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
                  i > 0 ? "; " : "", one);
     }
-    if (text[0] != '\0')
-        assay_line_add(l, "  looks   ", text);
+    if (text[0] == '\0')
+        return;
+    if (k->of_reference)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s",
+                 assay_message_text(ASSAY_MSG_LOOKS_REFERENCE));
+    if (k->n_differing > 1) {
+        assay_run_bad_name(r, k->from[0], name, sizeof(name));
+        assay_message(text + strlen(text), sizeof(text) - strlen(text),
+                      ASSAY_MSG_LOOKS_SAMPLE, "name", name, NULL);
+    }
+    assay_line_add(l, "  looks   ", text);
 }
 
 #define LISTED 16
@@ -350,7 +363,7 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
         layout_line(k, l);
         return;
     }
-    fingerprint_lines(k, l);
+    fingerprint_lines(r, k, l);
     channel_lines(k, l);
     if (proved_in(k) != NULL) {
         proved_lines(r, k, l);
@@ -480,6 +493,27 @@ size_t assay_run_hypotheses(const struct assay_run *r,
     }
     *out = v;
     return n;
+}
+
+void assay_run_fingerprints(const struct assay_run *r, struct assay_row *row)
+{
+    const struct assay_run_suspect *k = NULL;
+    const char **v;
+    char one[200];
+
+    for (unsigned c = ASSAY_COL_CPU; c < ASSAY_COL_COUNT && k == NULL; c++)
+        k = assay_run_cause_of(r, row->index, (enum assay_column)c);
+    if (k == NULL || k->n_fingerprints == 0)
+        return;
+    v = assay_arena_array(r->arena, k->n_fingerprints, sizeof(*v));
+    for (size_t i = 0; v != NULL && i < k->n_fingerprints; i++) {
+        assay_fingerprint_text(&k->fingerprints[i], output_of(k), one,
+                               sizeof(one));
+        v[i] = assay_arena_str(r->arena, one, strlen(one));
+    }
+    row->fingerprints = v;
+    row->n_fingerprints = v != NULL ? k->n_fingerprints : 0;
+    row->fingerprint_sample = k->from[0];
 }
 
 void assay_run_cause_report(const struct assay_run *r,

@@ -9,6 +9,7 @@
 #include "host-tools/messages.h"
 #include "host-tools/run_cause_keep.h"
 #include "host-tools/run_cause_looks.h"
+#include "host-tools/run_segment.h"
 #include "kernels/cpu.h"
 
 /* A sample that something proved does not fit. */
@@ -56,51 +57,45 @@ static void add(struct assay_search *found, uint32_t class_number,
     }
 }
 
-/* What each class gives for the sample, into out. */
-static int apply(const struct assay_run *r, const struct assay_run_suspect *k,
-                 const struct assay_suspect_sample *s,
-                 const struct assay_hypothesis *const *v, size_t n,
-                 uint8_t **out, size_t bytes, struct assay_err *err)
+static uint8_t **new_outputs(size_t n, size_t bytes)
 {
-    const struct assay_suspect suspect = assay_run_cause_suspect(r, k);
+    uint8_t **out = assay_calloc(n + 1, sizeof(*out));
+    bool whole = out != NULL;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && whole; i++) {
         out[i] = assay_alloc(bytes + 1);
-        if (out[i] == NULL)
-            return no_memory(err);
+        whole = out[i] != NULL;
     }
-    return assay_cause_apply(out, &suspect, v, n, s->inputs, s->base,
-                             assay_cpu_probe(), err);
+    for (size_t i = 0; out != NULL && !whole && i < n; i++)
+        assay_free(out[i]);
+    if (!whole)
+        assay_free(out);
+    return whole ? out : NULL;
 }
 
-/* *fits: all that is proved gives this sample, too. */
-static int compare(const struct assay_run *r, struct assay_run_suspect *k,
-                   const struct assay_suspect_sample *s, bool *fits,
-                   struct assay_err *err)
+int assay_run_cause_compare(struct assay_search *found,
+                            const struct assay_suspect *suspect,
+                            const struct assay_suspect_sample *s, bool *fits,
+                            struct assay_err *err)
 {
-    const struct assay_suspect suspect = assay_run_cause_suspect(r, k);
-    uint32_t classes = k->found->n_classes;
-    const struct assay_hypothesis **v = assay_calloc(classes + 1u, sizeof(*v));
-    uint8_t **out = assay_calloc(classes + 1u, sizeof(*out));
-    uint64_t elements = 0;
-    size_t n = 0, count = 0, bytes = 0;
-    int rc = v == NULL || out == NULL ? no_memory(err) : 0;
+    const struct assay_hypothesis **v =
+        assay_calloc(found->n_classes + 1u, sizeof(*v));
+    size_t n = v != NULL ? choose(found, v) : 0, elements = 0, bytes = 0;
+    int rc = assay_tensor_count(assay_suspect_output(suspect), &elements,
+                                &bytes, err);
+    uint8_t **out = rc == 0 && v != NULL ? new_outputs(n, bytes) : NULL;
 
-    if (rc == 0)
-        rc = assay_tensor_count(assay_suspect_output(&suspect), &count, &bytes,
-                                err);
-    elements = count;
-    if (rc == 0) {
-        n = choose(k->found, v);
-        rc = apply(r, k, s, v, n, out, bytes, err);
-    }
     *fits = true;
+    if (rc == 0)
+        rc = out == NULL ? no_memory(err)
+                         : assay_cause_apply(out, suspect, v, n, s->inputs,
+                                             s->base, assay_cpu_probe(), err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         uint64_t differing, both;
-        uint64_t matched = assay_cause_count(&suspect, s->base, s->got, out[i],
+        uint64_t matched = assay_cause_count(suspect, s->base, s->got, out[i],
                                              &differing, &both);
 
-        add(k->found, (uint32_t)i + 1, elements, matched, differing, both);
+        add(found, (uint32_t)i + 1, elements, matched, differing, both);
         *fits = *fits && matched == elements;
     }
     for (size_t i = 0; out != NULL && i < n; i++)
@@ -108,6 +103,18 @@ static int compare(const struct assay_run *r, struct assay_run_suspect *k,
     assay_free(out);
     assay_free(v);
     return rc;
+}
+
+/* > 0: what is in front of the layer cannot be had. */
+static int compare(struct assay_run *r, struct assay_run_suspect *k,
+                   const struct assay_suspect_sample *s, bool *fits,
+                   struct assay_err *err)
+{
+    const struct assay_suspect suspect = assay_run_cause_suspect(r, k);
+
+    if (k->found_before != NULL)
+        return assay_run_segment_compare(r, k, s, fits, err);
+    return assay_run_cause_compare(k->found, &suspect, s, fits, err);
 }
 
 static int look_at(struct assay_run *r, struct assay_run_suspect *k,
@@ -122,24 +129,25 @@ static int look_at(struct assay_run *r, struct assay_run_suspect *k,
     k->n_there++;
     if (!assay_run_cause_read(r, k, &s))
         return 0;
-    k->n_looked++;
     if (k->has_layout)
         fits = assay_run_cause_still_layout(r, k, &s);
     else
         rc = compare(r, k, &s, &fits, err);
+    k->n_looked += rc == 0;
     if (rc == 0 && !fits && !no->here) {
         *no = (struct refuter){.s = s, .from = r->sample, .here = true};
         return 0;
     }
     assay_run_cause_forget(k, &s);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- all samples ------------------------------------------------------------- */
 
 static bool has_something(const struct assay_run_suspect *k)
 {
-    return k->has_layout || (k->found != NULL && k->found->n_proved > 0);
+    return k->has_layout || k->found_before != NULL ||
+           (k->found != NULL && k->found->n_proved > 0);
 }
 
 static int look_at_all(struct assay_run *r, size_t n, const bool *todo,
@@ -147,7 +155,7 @@ static int look_at_all(struct assay_run *r, size_t n, const bool *todo,
 {
     int rc = 0;
 
-    for (uint32_t s = 0; s < r->n_samples && rc == 0; s++) {
+    for (uint32_t s = 0; s < assay_run_done(r) && rc == 0; s++) {
         bool wanted = false;
 
         for (size_t i = 0; i < n; i++)
@@ -170,19 +178,28 @@ static int look_at_all(struct assay_run *r, size_t n, const bool *todo,
     return rc;
 }
 
+static void take_back(struct assay_search *found)
+{
+    for (size_t i = 0; i < found->n; i++)
+        found->v[i].proved =
+            found->v[i].proved && found->v[i].all_matched == found->v[i].all;
+    assay_search_sort(found);
+}
+
 /* Takes back what does not fit all; is it to be searched again? */
 static bool conclude(struct assay_run *r, struct assay_run_suspect *k,
                      struct refuter *no, bool again)
 {
     if (k->has_layout && no->here)
         k->has_layout = false;
-    for (size_t i = 0; k->found != NULL && i < k->found->n; i++) {
-        struct assay_hypothesis *h = &k->found->v[i];
-
-        h->proved = h->proved && h->all_matched == h->all;
-    }
     if (k->found != NULL)
-        assay_search_sort(k->found);
+        take_back(k->found);
+    if (k->found_before != NULL)
+        take_back(k->found_before);
+    if (k->found_before != NULL && k->found_before->n_proved == 0) {
+        assay_search_free(k->found_before);
+        k->found_before = NULL;
+    }
     if (!no->here || !again || has_something(k)) {
         assay_run_cause_forget(k, &no->s);
         return false;

@@ -309,6 +309,34 @@ static int relate(struct assay_run *r)
     return 0;
 }
 
+/* What the main backend gave for a layer on the reference's inputs; NULL: that
+ * is not known. */
+static const void *on_reference(const struct assay_run *r, uint32_t layer)
+{
+    const struct assay_sample_layer *n = &r->now[layer];
+
+    if (n->result[ASSAY_COL_CPU] != NULL)
+        return n->result[ASSAY_COL_CPU];
+    if ((n->facts.compared && n->facts.inputs_equal &&
+         n->facts.mismatch == 0) ||
+        (n->facts.isolated_run && n->facts.isolated_mismatch == 0))
+        return r->values[r->s->layers[layer].output];
+    return NULL;
+}
+
+/* A layer whose inputs are the reference's need not run once more: what it
+ * gives on them is known. */
+static bool known(struct assay_run *r, unsigned side, uint32_t layer)
+{
+    const void *data = r->sides[side].facts[layer].inputs_equal
+                           ? on_reference(r, layer)
+                           : NULL;
+
+    if (data != NULL)
+        assay_run_take_side(r, side, layer, data);
+    return data != NULL;
+}
+
 static int rerun(struct assay_run *r, unsigned side)
 {
     const struct assay_run_side *k = &r->sides[side];
@@ -322,7 +350,8 @@ static int rerun(struct assay_run *r, unsigned side)
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         wanted[i] = r->layers[i].selected && r->layers[i].run &&
                     r->s->layers[i].op != ASSAY_OP_SKIPPED &&
-                    assay_column_wants_rerun(&k->facts[i]);
+                    assay_column_wants_rerun(&k->facts[i]) &&
+                    !known(r, side, i);
         any = any || wanted[i];
     }
     if (any)

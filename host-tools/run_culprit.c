@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "host-tools/report/report.h"
+#include "host-tools/run_bad.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_lines.h"
+#include "host-tools/run_pattern.h"
 
 #define TEXT 1024
 
@@ -99,13 +101,14 @@ static uint64_t elements_of(const struct assay_run_layer *k,
     return d->count < k->cumulative.count ? k->cumulative.count : d->count;
 }
 
-static void where_lines(const struct assay_tensor *t,
+static void where_lines(const struct assay_run *r, const struct assay_tensor *t,
                         const struct assay_diff *d, uint64_t count,
                         struct assay_lines *l)
 {
     char text[TEXT], most[64], index[160], other[200], source[160];
     enum assay_message_id side = ASSAY_MSG_WHERE_BOTH;
     bool integer = assay_dtype_is_int(t->dtype);
+    double exponent;
 
     bool nan = d->ref_nan + d->got_nan > 0;
 
@@ -134,8 +137,21 @@ static void where_lines(const struct assay_tensor *t,
     if (isnan(d->cosine))
         assay_line_add(l, "          ",
                        assay_message_text(ASSAY_MSG_WHERE_COSINE));
+    if (assay_diff_rate(d, count, &exponent))
+        assay_line_add(
+            l, "          ",
+            assay_message(text, sizeof(text), ASSAY_MSG_WHERE_RATE, "percent",
+                          assay_num_g(3, 100.0 * exp2(-exponent)).text,
+                          "exponent", assay_num_f(1, exponent).text, "bits",
+                          assay_num_g(3, round(exponent - 1.0)).text, NULL));
     edge_line(t, d, "          ", l);
     box_line(t, d, l);
+    if (r->n_bad > 1) {
+        assay_run_bad_name(r, d->sample, source, sizeof(source));
+        assay_message(text, sizeof(text), ASSAY_MSG_WHERE_OF_SAMPLE, "name",
+                      source, NULL);
+        assay_line_add(l, "          ", text);
+    }
     for (size_t i = 0; i < d->n_first && i < 4; i++) {
         int digits = integer ? 17 : 9;
 
@@ -366,7 +382,7 @@ static void cpu_lines(const struct assay_run *r, uint32_t layer,
     char text[TEXT], host[96], scalar[96], cpu[96];
 
     if (!is_layout(r, layer, ASSAY_COL_CPU))
-        where_lines(&r->s->tensors[y->output], &k->isolated,
+        where_lines(r, &r->s->tensors[y->output], &k->isolated,
                     elements_of(k, &k->isolated), l);
     assay_message(text, sizeof(text), ASSAY_MSG_COLUMNS_LINE, "host",
                   column_state(k, ASSAY_COL_HOST, host, sizeof(host)), "scalar",
@@ -385,7 +401,7 @@ static void input_lines(const struct assay_run *r,
     char text[TEXT], name[200];
 
     snprintf(name, sizeof(name), "%.190s", t->name);
-    where_lines(t, &side->input_diff, side->input_diff.count, l);
+    where_lines(r, t, &side->input_diff, side->input_diff.count, l);
     assay_message(text, sizeof(text), ASSAY_MSG_WHERE_INPUT, "input", name,
                   NULL);
     assay_line_add(l, "          ", text);
@@ -403,7 +419,7 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
     if (k->side[column - ASSAY_COL_SIM].input_differs)
         input_lines(r, &r->sides[column - ASSAY_COL_SIM], l);
     else if (!is_layout(r, layer, column) && !edge_line(t, d, "  where   ", l))
-        where_lines(t, d, k->column[column].count, l);
+        where_lines(r, t, d, k->column[column].count, l);
     if (through_text(r, layer, column, text, sizeof(text))[0] != '\0')
         assay_line_add(l, "          ", text);
     if (r->sides[ASSAY_CASE_BPU].n_samples > 0) {
@@ -439,7 +455,7 @@ static void others_lines(const struct assay_run *r,
                  "%s: ", assay_verdict_name(c->verdict));
         assay_line_add(l, prefix, text);
         if (!is_layout(r, c->layer, c->column))
-            where_lines(&r->s->tensors[y->output], d, d->count, l);
+            where_lines(r, &r->s->tensors[y->output], d, d->count, l);
         assay_run_cause_lines(r, c->layer, c->column, l);
     }
 }
@@ -460,11 +476,13 @@ void assay_run_culprit_lines(const struct assay_run *r,
     assay_run_sentence(r, sum, text, sizeof(text), &id);
     snprintf(prefix, sizeof(prefix), "%s: ", assay_verdict_name(sum->verdict));
     assay_line_add(l, prefix, text);
+    assay_run_bad_lines(r, l);
     if (sum->first_column == ASSAY_COL_CPU)
         cpu_lines(r, sum->first_culprit, l);
     else
         side_lines(r, sum->first_culprit, sum->first_column, l);
     assay_run_cause_lines(r, sum->first_culprit, sum->first_column, l);
+    assay_run_pattern_line(r, sum, l);
     if (r->o->command == ASSAY_CMD_PINPOINT)
         others_lines(r, sum, l);
     else

@@ -74,6 +74,8 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
 const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer);
 size_t assay_run_hypotheses(const struct assay_run *r,
                             const struct assay_report_hypothesis **out);
+/* Those of the row's first column that was searched. */
+void assay_run_fingerprints(const struct assay_run *r, struct assay_row *row);
 /* What is known of the search for the cause of out->index in out->column. */
 void assay_run_cause_report(const struct assay_run *r,
                             struct assay_report_culprit *out);

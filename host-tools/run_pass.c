@@ -112,12 +112,9 @@ static int take_isolated(struct context *c, uint32_t layer, const void *data,
     return keep_result(c, layer, data, bytes);
 }
 
-/* The engine on the inputs of a compiled model's column, against what the
- * column holds. */
-static void take_side(struct context *c, uint32_t layer, const void *data)
+void assay_run_take_side(struct assay_run *r, unsigned side, uint32_t layer,
+                         const void *data)
 {
-    struct assay_run *r = c->r;
-    unsigned side = c->pass->column - ASSAY_COL_SIM;
     uint32_t t = r->s->layers[layer].output;
     struct assay_column_facts *f = &r->sides[side].facts[layer];
     struct assay_diff d;
@@ -155,7 +152,7 @@ static int take(struct context *c, uint32_t layer, const void *data,
     if (c->pass->judge != NULL && !c->pass->judge[layer])
         return 0;
     if (c->pass->column >= ASSAY_COL_SIM) {
-        take_side(c, layer, data);
+        assay_run_take_side(r, c->pass->column - ASSAY_COL_SIM, layer, data);
         return 0;
     }
     if (ref == NULL) {
@@ -303,6 +300,21 @@ int assay_run_load(struct assay_run *r, const struct assay_slice *s,
     return rc;
 }
 
+/* The first, cumulative pass is none. */
+static void count_rerun(struct assay_run *r, const struct assay_pass *pass,
+                        const struct assay_backend_run *run)
+{
+    struct assay_run_reruns *k = &r->reruns[pass->column];
+
+    if (pass->backend != r->board || pass->judge == NULL)
+        return;
+    for (uint32_t i = 0; i < r->s->n_layers; i++)
+        k->layers += pass->layers[i];
+    for (size_t i = 0; i < run->n_given; i++)
+        k->bytes += run->given[i].bytes;
+    k->tensors += run->n_given;
+}
+
 int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
 {
     struct context c = {.r = r, .pass = pass};
@@ -334,6 +346,7 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
     }
     run.given = given;
     run.n_given = fill_given(r, pass, seen, given);
+    count_rerun(r, pass, &run);
     rc = pass->backend == r->board ? assay_run_load(r, r->s, &err) : 0;
     assay_interrupt_request(true);
     if (rc == 0)

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "host-tools/report/report.h"
+#include "host-tools/run_bad.h"
 #include "host-tools/run_failing.h"
+#include "host-tools/run_pattern.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
@@ -49,6 +51,17 @@ static void fill_side(const struct assay_run *r, uint32_t i, unsigned side,
         t->names[side][j] = r->s->layers[layers[j]].name;
 }
 
+static void fill_inputs(const struct assay_run *r, const struct assay_layer *l,
+                        struct assay_row *row)
+{
+    const char **v = assay_arena_array(r->arena, l->n_inputs + 1u, sizeof(*v));
+
+    for (uint32_t i = 0; v != NULL && i < l->n_inputs; i++)
+        if (r->s->tensors[l->inputs[i]].role != ASSAY_ROLE_CONSTANT)
+            v[row->n_inputs++] = r->s->tensors[l->inputs[i]].name;
+    row->inputs = v;
+}
+
 static void fill_row(const struct assay_run *r, uint32_t i,
                      struct assay_row *row, struct through *through)
 {
@@ -74,6 +87,8 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->compared = k->n_compared > 0;
     row->verdict = k->verdict;
     row->cause = assay_run_cause_id(r, i);
+    assay_run_fingerprints(r, row);
+    fill_inputs(r, l, row);
     for (unsigned s = ASSAY_SIDES; s-- > 0 && !k->judgement.culprit;) {
         if (k->side[s].judgement.culprit)
             row->verdict = k->side[s].verdict;
@@ -315,6 +330,12 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
     };
     f->verdict_id = assay_message_name(id);
     f->n_hypotheses = assay_run_hypotheses(r, &f->hypotheses);
+    for (unsigned c = 0; c < ASSAY_COL_COUNT; c++)
+        f->reruns[c] = (struct assay_report_reruns){
+            r->reruns[c].layers, r->reruns[c].tensors, r->reruns[c].bytes};
+    if (!assay_run_pattern(r, sum, &f->pattern))
+        f->pattern.modulus = 0;
+    f->n_bad = assay_run_bad_samples(r, &f->bad);
     f->n_fits = assay_run_fits(r, &f->fits);
     memcpy(f->status, sum->row_status, sizeof(f->status));
     memcpy(f->column_status[ASSAY_COL_CPU], sum->status, sizeof(sum->status));

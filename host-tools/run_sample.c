@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host-tools/messages.h"
+#include "host-tools/run_bad.h"
 #include "host-tools/run_cause.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
@@ -341,6 +342,7 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     if (rc == 0 && !stopped && r->interrupted == 0)
         rc = assay_run_sides_judge(r);
     assay_run_causes_take(r, j);
+    assay_run_bad_take(r, j);
     r->stopped = r->stopped || stopped;
     return rc;
 }

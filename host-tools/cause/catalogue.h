@@ -35,7 +35,8 @@ struct assay_edit {
  * be put in front of or behind it: *layer is its index afterwards. The tensor
  * that the layer gave is then still the one that its readers read, and stays
  * is_output. Tensors are only appended. Nothing of `from` is written to: new
- * constants and operands are in the arena of s.
+ * constants and operands are in the arena of s; the constants have no hash
+ * (sha256 is 0): who sends or writes the slice makes it.
  * 0; ASSAY_EDIT_* > 0 with s unchanged; or a negative ASSAY_E*.
  */
 enum {

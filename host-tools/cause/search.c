@@ -216,6 +216,7 @@ static int single(struct collector *c, struct assay_edit *e,
     for (uint32_t i = 0; rc == 0 && i < s.n; i++) {
         e->value = s.values[i];
         rc = judge(c, e, 1, err);
+        rc = rc < 0 ? rc : 0; /* what is there already is none */
         if (rc == 0 && c->out->n_proved > n) {
             n = SIZE_MAX; /* once */
             rc = whole_range(c, e, &s, err);

@@ -26,20 +26,18 @@ int assay_cause_apply(uint8_t *const *out, const struct assay_suspect *s,
 {
     const struct assay_suspect_sample sample = {
         .inputs = inputs, .base = base, .got = base};
-    const struct assay_suspect mine = {.one = s->one,
-                                       .whole = s->whole,
-                                       .layer = s->layer,
-                                       .samples = &sample,
-                                       .n_samples = 1};
+    struct assay_suspect mine = *s;
     struct assay_arena *memory = assay_arena_new();
     struct assay_search_ctx x;
-    int rc = memory ? assay_search_ctx_open(&x, &mine, cpu_flags, memory, err)
-                    : assay_fail(err, ASSAY_EMEMORY,
-                                 "no memory for what a hypothesis gives");
+    int rc;
 
+    mine.samples = &sample;
+    mine.n_samples = 1;
+    rc = memory ? assay_search_ctx_open(&x, &mine, cpu_flags, memory, err)
+                : assay_fail(err, ASSAY_EMEMORY,
+                             "no memory for what a hypothesis gives");
     if (rc == 0)
         rc = assay_sums_open(&x, err);
-
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct assay_candidate c;
 

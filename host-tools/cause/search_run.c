@@ -19,6 +19,36 @@ static int open_partial(struct assay_candidate *c,
                                                               : ASSAY_EDIT_SAME;
 }
 
+/* The same fault in all layers that have something of the kind, are of one
+ * operator and read the same type: a compiler that is wrong is so in one of
+ * its kernels. */
+static int edit_every(struct assay_candidate *c, const struct assay_edit *e,
+                      struct assay_err *err)
+{
+    enum assay_dtype dtype = 0;
+    enum assay_op op = 0;
+    uint32_t n = 0;
+
+    /* What is put in is put behind those that are still to come. */
+    for (uint32_t i = c->slice->n_layers; i-- > 0;) {
+        const struct assay_layer *l = &c->slice->layers[i];
+        enum assay_dtype reads = c->slice->tensors[l->inputs[0]].dtype;
+        int rc = ASSAY_EDIT_NOT_HERE;
+
+        c->layer = i;
+        if (n == 0 || (reads == dtype && l->op == op))
+            rc = assay_edit_apply(c->slice, &c->layer, e, err);
+        if (rc < 0)
+            return rc;
+        if (rc == 0) {
+            dtype = reads;
+            op = c->slice->layers[c->layer].op;
+        }
+        n += rc == 0;
+    }
+    return n > 1 ? 0 : ASSAY_EDIT_NOT_HERE;
+}
+
 static int open_float(struct assay_candidate *c,
                       const struct assay_search_ctx *x, uint32_t variant)
 {
@@ -39,7 +69,9 @@ int assay_candidate_open(struct assay_candidate *c,
     rc = assay_slice_copy(&c->slice, x->s->one, err);
     c->layer = x->s->edited;
     for (uint32_t i = 0; i < n && !rc; i++) {
-        if (edits[i].id == ASSAY_CAUSE_A1)
+        if (x->s->edited == ASSAY_EVERY_LAYER)
+            rc = edit_every(c, &edits[i], err);
+        else if (edits[i].id == ASSAY_CAUSE_A1)
             rc = open_partial(c, x, edits[i].variant);
         else if (edits[i].id == ASSAY_CAUSE_S4)
             rc = n == 1 ? open_float(c, x, edits[i].variant)

@@ -18,12 +18,16 @@ struct assay_suspect_sample {
     const void *base, *got;
 };
 
+#define ASSAY_EVERY_LAYER UINT32_MAX
+
 struct assay_suspect {
     /* assay_slice_single() of the layer; or a segment, assay_slice_part(): the
      * layers in front of one whose outputs nobody saw, and that one, the last.
      * What is compared is what the last one gives. */
     const struct assay_slice *one;
-    uint32_t edited; /* the layer of `one` that is thought to be at fault */
+    /* The layer of `one` that is thought to be at fault; ASSAY_EVERY_LAYER: all
+     * that an entry applies to, two at least. */
+    uint32_t edited;
     /* The slice it stands in, for entries that look at its neighbours (scale
      * of another tensor, swapped outputs); NULL: none. */
     const struct assay_slice *whole;
@@ -32,11 +36,12 @@ struct assay_suspect {
     size_t n_samples;
 };
 
-/* The layer at fault. */
+/* The layer at fault; of several, the last one. */
 static inline const struct assay_layer *assay_suspect_layer(
     const struct assay_suspect *s)
 {
-    return &s->one->layers[s->edited];
+    return &s->one->layers[s->edited < s->one->n_layers ? s->edited
+                                                        : s->one->n_layers - 1];
 }
 static inline bool assay_suspect_is_segment(const struct assay_suspect *s)
 {

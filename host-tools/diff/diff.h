@@ -69,6 +69,7 @@ struct assay_diff {
      * that is farthest. Of tensors with axes H and W; [0] is not used. */
     int64_t edge_depth[ASSAY_EDGE_SETS];
     uint32_t sample; /* of first[]; set by the caller */
+    uint64_t worst;  /* mismatch of that sample */
     size_t n_first;
     struct {
         uint64_t index; /* linear, stored order */
@@ -82,9 +83,15 @@ void assay_diff_tensor(const struct assay_tensor *t, const void *ref,
                        struct assay_diff *out);
 /* out += d, for several samples of one layer. Counts and histograms add up,
  * cosine and SQNR are those of the worst sample (of which they are said),
- * first[] is the earliest.
+ * first[] is of the sample in which most elements differ, the earliest of
+ * several.
  * A zeroed `out` (count 0) is empty. */
 void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d);
+
+/* Few elements, spread on both sides, all by one LSB, at least 16 of them: 1 in
+ * 2^*exponent of count. That is how a second rounding shows. */
+bool assay_diff_rate(const struct assay_diff *d, uint64_t count,
+                     double *exponent);
 
 /* The edges along which all mismatches lie (at least two), in a ring that is
  * *width rows and columns wide: the smallest such area, at most two thirds of
@@ -285,6 +292,8 @@ struct assay_row {
     const char *name, *op, *arith, *kernel;
     uint32_t source_index;
     const struct assay_tensor *tensor; /* its output */
+    const char *const *inputs;         /* names of tensors, no constants */
+    size_t n_inputs;
     enum assay_row_status status;
     enum assay_row_reason reason;
     const char *detail; /* one sentence or "" */
@@ -294,6 +303,11 @@ struct assay_row {
     struct assay_diff cumulative; /* count 0: not run so */
     struct assay_diff isolated;   /* on the reference's inputs */
     struct assay_row_column columns[ASSAY_COL_COUNT];
+    /* What its differing elements have in common, in words, in the sample that
+     * differs most; borrowed. */
+    const char *const *fingerprints;
+    size_t n_fingerprints;
+    uint32_t fingerprint_sample;
     uint64_t time_us;
     struct assay_row_probe probe;
     bool has_vendor;

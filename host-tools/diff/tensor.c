@@ -283,6 +283,7 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
         return;
     if (out->count == 0) {
         *out = *d;
+        out->worst = d->mismatch;
         return;
     }
     out->mean_signed = (out->mean_signed * n + d->mean_signed * m) / (n + m);
@@ -304,7 +305,8 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
         if (d->edge_depth[e] > out->edge_depth[e])
             out->edge_depth[e] = d->edge_depth[e];
     }
-    if (out->n_first == 0) {
+    if (d->mismatch > out->worst) {
+        out->worst = d->mismatch;
         memcpy(out->first, d->first, sizeof(out->first));
         out->n_first = d->n_first;
         out->sample = d->sample;
@@ -315,4 +317,14 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
     out->higher += d->higher;
     out->ref_nan += d->ref_nan;
     out->got_nan += d->got_nan;
+}
+
+bool assay_diff_rate(const struct assay_diff *d, uint64_t count,
+                     double *exponent)
+{
+    if (d->max_lsb != 1 || d->mismatch < 16 || d->mismatch * 16 > count ||
+        d->higher * 4 < d->mismatch || d->higher * 4 > 3 * d->mismatch)
+        return false;
+    *exponent = log2((double)count / (double)d->mismatch);
+    return true;
 }

@@ -122,6 +122,19 @@ int assay_case_meta(struct assay_case *c, const char *text, const char *file,
     return rc;
 }
 
+void assay_case_maker(struct assay_case_column *column, const char *text,
+                      const char *file)
+{
+    struct assay_case maker = {0};
+    struct assay_err ignored = {0};
+
+    if (!text || assay_case_meta(&maker, text, file, &ignored) ||
+        strcmp(maker.engine, "onnxruntime") != 0)
+        return;
+    column->numerics = maker.machine[0] ? assay_case_numerics(&maker) : NULL;
+    column->literal = strcmp(maker.opt, "none") == 0;
+}
+
 int assay_case_check_meta(const char *text, const char *file,
                           const uint8_t model_sha256[ASSAY_SHA256_LEN],
                           bool (*sha256_of)(void *self, const char *name,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What binds the files of a case together: case.json, the __meta__ of a
- * golden, hashes, and samples along a first axis. Used by case.c only.
+ * golden, hashes, and samples along a first axis. Used by case.c and
+ * observed.c.
  */
 #ifndef ASSAY_MODEL_CASE_META_H
 #define ASSAY_MODEL_CASE_META_H
@@ -14,6 +15,10 @@ int assay_case_json(struct assay_case *c, const char *text, size_t n,
 /* __meta__ of a golden: overwrites what case.json said. */
 int assay_case_meta(struct assay_case *c, const char *text, const char *file,
                     struct assay_err *err) ASSAY_MUST_CHECK;
+/* __meta__ of a column's npz, or NULL: who made it. Remarks that cannot be
+ * read tell nothing; assay_case_check_meta refuses them. */
+void assay_case_maker(struct assay_case_column *column, const char *text,
+                      const char *file);
 /* Refuses a golden whose remarks name another model, or another input:
  * sha256_of(self, name, hex) gives the hash of an input of this sample, and
  * false where the sample has none. */

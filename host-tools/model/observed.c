@@ -344,20 +344,6 @@ int assay_observed_check_binding(struct assay_observing *l, const char *meta,
     return 0;
 }
 
-/* Remarks on who made a column; what is wrong in them was told before. */
-static void remember_maker(struct assay_case_column *column, const char *meta,
-                           const char *file)
-{
-    struct assay_case maker = {0};
-    struct assay_err ignored = {0};
-
-    if (!meta || assay_case_meta(&maker, meta, file, &ignored) ||
-        strcmp(maker.engine, "onnxruntime") != 0)
-        return;
-    column->numerics = maker.machine[0] ? assay_case_numerics(&maker) : NULL;
-    column->literal = strcmp(maker.opt, "none") == 0;
-}
-
 /* An output under another name, by its content: m has it. True: it may be
  * one, and that is told; nothing is guessed. */
 static bool find_renamed(struct assay_observing *l, const struct assay_npz *z,
@@ -408,7 +394,7 @@ static int load_npz(struct assay_observing *l, const char *path)
     if (!rc)
         rc = assay_observed_check_binding(l, z.meta, path);
     if (!rc)
-        remember_maker(&l->c->columns[l->side], z.meta, path);
+        assay_case_maker(&l->c->columns[l->side], z.meta, path);
     for (size_t i = 0; !rc && i < z.n; i++) {
         const struct assay_array *a = &z.arrays[i];
         struct assay_observed_data x = {.file = path,

@@ -22,7 +22,7 @@ static json_t *texts(struct assay_report *r, const char *const *v, size_t n)
     json_t *a = json_array();
 
     for (size_t i = 0; i < n; i++)
-        append(r, a, text(v[i]));
+        assay_json_append(r, a, assay_json_text(v[i]));
     return a;
 }
 
@@ -34,17 +34,19 @@ static json_t *arithmetic(struct assay_report *r,
     for (size_t i = 0; i < h->n_rules; i++) {
         json_t *rule = json_object();
 
-        set(r, rule, "form", text(h->rules[i].form));
-        set(r, rule, "rule", text(h->rules[i].rule));
-        set(r, rule, "layers", integer(h->rules[i].layers));
-        set(r, rule, "proved", integer(h->rules[i].proved));
-        set(r, rule, "golden", text(h->rules[i].golden));
-        set(r, rule, "note", text(h->rules[i].note));
-        append(r, a, rule);
+        assay_json_set(r, rule, "form", assay_json_text(h->rules[i].form));
+        assay_json_set(r, rule, "rule", assay_json_text(h->rules[i].rule));
+        assay_json_set(r, rule, "layers",
+                       assay_json_integer(h->rules[i].layers));
+        assay_json_set(r, rule, "proved",
+                       assay_json_integer(h->rules[i].proved));
+        assay_json_set(r, rule, "golden", assay_json_text(h->rules[i].golden));
+        assay_json_set(r, rule, "note", assay_json_text(h->rules[i].note));
+        assay_json_append(r, a, rule);
     }
-    set(r, o, "name", text(h->numerics));
-    set(r, o, "source", text(h->numerics_source));
-    set(r, o, "rules", a);
+    assay_json_set(r, o, "name", assay_json_text(h->numerics));
+    assay_json_set(r, o, "source", assay_json_text(h->numerics_source));
+    assay_json_set(r, o, "rules", a);
     return o;
 }
 
@@ -52,38 +54,38 @@ static void put_head(struct assay_report *r, const struct assay_report_head *h)
 {
     json_t *o = json_object();
 
-    set(r, r->root, "schema", text("assay-report/1"));
-    set(r, o, "name", text("assay"));
-    set(r, o, "version", text(h->tool_version));
-    set(r, r->root, "tool", o);
+    assay_json_set(r, r->root, "schema", assay_json_text("assay-report/1"));
+    assay_json_set(r, o, "name", assay_json_text("assay"));
+    assay_json_set(r, o, "version", assay_json_text(h->tool_version));
+    assay_json_set(r, r->root, "tool", o);
     o = json_object();
-    set(r, o, "version", text(h->agent));
-    set(r, o, "protocol", integer(h->protocol));
-    set(r, o, "kernels", text(h->kernels));
-    set(r, r->root, "agent", o);
+    assay_json_set(r, o, "version", assay_json_text(h->agent));
+    assay_json_set(r, o, "protocol", assay_json_integer(h->protocol));
+    assay_json_set(r, o, "kernels", assay_json_text(h->kernels));
+    assay_json_set(r, r->root, "agent", o);
     o = json_object();
-    set(r, o, "id", text(h->board));
-    set(r, o, "soc", text(h->soc));
-    set(r, o, "features", text(h->features));
-    set(r, r->root, "board", o);
+    assay_json_set(r, o, "id", assay_json_text(h->board));
+    assay_json_set(r, o, "soc", assay_json_text(h->soc));
+    assay_json_set(r, o, "features", assay_json_text(h->features));
+    assay_json_set(r, r->root, "board", o);
     o = json_object();
-    set(r, o, "name", text(h->model));
-    set(r, o, "sha256", text(h->model_sha256));
-    set(r, o, "stage", text(h->model_stage));
-    set(r, r->root, "model", o);
+    assay_json_set(r, o, "name", assay_json_text(h->model));
+    assay_json_set(r, o, "sha256", assay_json_text(h->model_sha256));
+    assay_json_set(r, o, "stage", assay_json_text(h->model_stage));
+    assay_json_set(r, r->root, "model", o);
     o = json_object();
-    set(r, o, "started", text(h->started));
-    set(r, o, "duration_ms", integer(h->duration_ms));
-    set(r, o, "samples", integer(h->samples));
-    set(r, o, "seed", json_null());
-    set(r, o, "mode", text(h->mode));
-    set(r, o, "repeat", integer(1));
-    set(r, o, "cpumask", integer(h->cpumask));
-    set(r, o, "reference", text(h->reference));
-    set(r, o, "numerics", text(h->numerics));
-    set(r, o, "arithmetic", arithmetic(r, h));
-    set(r, o, "argv", texts(r, h->argv, h->argc));
-    set(r, r->root, "run", o);
+    assay_json_set(r, o, "started", assay_json_text(h->started));
+    assay_json_set(r, o, "duration_ms", assay_json_integer(h->duration_ms));
+    assay_json_set(r, o, "samples", assay_json_integer(h->samples));
+    assay_json_set(r, o, "seed", json_null());
+    assay_json_set(r, o, "mode", assay_json_text(h->mode));
+    assay_json_set(r, o, "repeat", assay_json_integer(1));
+    assay_json_set(r, o, "cpumask", assay_json_integer(h->cpumask));
+    assay_json_set(r, o, "reference", assay_json_text(h->reference));
+    assay_json_set(r, o, "numerics", assay_json_text(h->numerics));
+    assay_json_set(r, o, "arithmetic", arithmetic(r, h));
+    assay_json_set(r, o, "argv", texts(r, h->argv, h->argc));
+    assay_json_set(r, r->root, "run", o);
 }
 
 static void put_findings(struct assay_report *r,
@@ -95,16 +97,16 @@ static void put_findings(struct assay_report *r,
         const struct assay_report_finding *f = &h->findings[i];
         json_t *o = json_object();
 
-        set(r, o, "severity", text(f->severity));
-        set(r, o, "id", text(f->id));
-        set(r, o, "file", text(f->file));
-        set(r, o, "subject", text(f->subject));
-        set(r, o, "sentence", text(f->sentence));
-        set(r, o, "expected", text(f->expected));
-        set(r, o, "found", text(f->found));
-        append(r, a, o);
+        assay_json_set(r, o, "severity", assay_json_text(f->severity));
+        assay_json_set(r, o, "id", assay_json_text(f->id));
+        assay_json_set(r, o, "file", assay_json_text(f->file));
+        assay_json_set(r, o, "subject", assay_json_text(f->subject));
+        assay_json_set(r, o, "sentence", assay_json_text(f->sentence));
+        assay_json_set(r, o, "expected", assay_json_text(f->expected));
+        assay_json_set(r, o, "found", assay_json_text(f->found));
+        assay_json_append(r, a, o);
     }
-    set(r, r->root, "findings", a);
+    assay_json_set(r, r->root, "findings", a);
 }
 
 static int json_open(struct assay_report **out,
@@ -136,7 +138,7 @@ static json_t *dims_of(struct assay_report *r, const int64_t *v, uint32_t n)
     json_t *a = json_array();
 
     for (uint32_t i = 0; i < n; i++)
-        append(r, a, json_integer(v[i]));
+        assay_json_append(r, a, json_integer(v[i]));
     return a;
 }
 
@@ -167,13 +169,15 @@ static json_t *firsts(struct assay_report *r, const struct assay_tensor *t,
     for (size_t i = 0; i < d->n_first; i++) {
         json_t *o = json_object();
 
-        set(r, o, "sample", integer(d->sample));
-        set(r, o, "index", index_of(r, t, d->first[i].index, false));
-        set(r, o, "index_source", index_of(r, t, d->first[i].index, true));
-        set(r, o, "ref", value_of(t, d->first[i].ref));
-        set(r, o, "got", value_of(t, d->first[i].got));
-        set(r, o, "diff", value_of(t, d->first[i].got - d->first[i].ref));
-        append(r, a, o);
+        assay_json_set(r, o, "sample", assay_json_integer(d->sample));
+        assay_json_set(r, o, "index", index_of(r, t, d->first[i].index, false));
+        assay_json_set(r, o, "index_source",
+                       index_of(r, t, d->first[i].index, true));
+        assay_json_set(r, o, "ref", value_of(t, d->first[i].ref));
+        assay_json_set(r, o, "got", value_of(t, d->first[i].got));
+        assay_json_set(r, o, "diff",
+                       value_of(t, d->first[i].got - d->first[i].ref));
+        assay_json_append(r, a, o);
     }
     return a;
 }
@@ -185,18 +189,18 @@ static void put_diff(struct assay_report *r, json_t *o,
     json_t *hist = json_array();
 
     for (unsigned i = 0; i < ASSAY_LSB_HIST; i++)
-        append(r, hist, integer(d->lsb_hist[i]));
-    set(r, o, "count", integer(d->count));
-    set(r, o, "mismatch", integer(d->mismatch));
-    set(r, o, "outside", integer(d->outside));
-    set(r, o, "max_lsb", json_integer(d->max_lsb));
-    set(r, o, "mean_signed", number(d->mean_signed));
-    set(r, o, "lsb_hist", hist);
-    set(r, o, "first", firsts(r, t, d));
-    set(r, o, "cosine", number(d->cosine));
-    set(r, o, "sqnr_db", number(d->sqnr_db));
-    set(r, o, "l1", number(d->l1));
-    set(r, o, "atol", number(d->max_abs));
+        assay_json_append(r, hist, assay_json_integer(d->lsb_hist[i]));
+    assay_json_set(r, o, "count", assay_json_integer(d->count));
+    assay_json_set(r, o, "mismatch", assay_json_integer(d->mismatch));
+    assay_json_set(r, o, "outside", assay_json_integer(d->outside));
+    assay_json_set(r, o, "max_lsb", json_integer(d->max_lsb));
+    assay_json_set(r, o, "mean_signed", number(d->mean_signed));
+    assay_json_set(r, o, "lsb_hist", hist);
+    assay_json_set(r, o, "first", firsts(r, t, d));
+    assay_json_set(r, o, "cosine", number(d->cosine));
+    assay_json_set(r, o, "sqnr_db", number(d->sqnr_db));
+    assay_json_set(r, o, "l1", number(d->l1));
+    assay_json_set(r, o, "atol", number(d->max_abs));
 }
 
 static json_t *diff_or_null(struct assay_report *r,
@@ -217,11 +221,13 @@ static void put_compiled(struct assay_report *r, json_t *o,
                          const struct assay_tensor *t,
                          const struct assay_row_column *k)
 {
-    set(r, o, "reason", text(assay_row_reason_name(k->reason)));
-    set(r, o, "isolated", diff_or_null(r, t, &k->isolated));
-    set(r, o, "judged_through", texts(r, k->through, k->n_through));
+    assay_json_set(r, o, "reason",
+                   assay_json_text(assay_row_reason_name(k->reason)));
+    assay_json_set(r, o, "isolated", diff_or_null(r, t, &k->isolated));
+    assay_json_set(r, o, "judged_through", texts(r, k->through, k->n_through));
     if (k->culprit)
-        set(r, o, "verdict", text(assay_verdict_name(k->verdict)));
+        assay_json_set(r, o, "verdict",
+                       assay_json_text(assay_verdict_name(k->verdict)));
 }
 
 static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
@@ -235,14 +241,15 @@ static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
         if (!k->observed && (r->columns & (1u << c)) == 0)
             continue;
         o = json_object();
-        set(r, o, "count", integer(k->diff.count));
-        set(r, o, "mismatch", integer(k->diff.mismatch));
-        set(r, o, "max_lsb", json_integer(k->diff.max_lsb));
-        set(r, o, "first", firsts(r, row->tensor, &k->diff));
-        set(r, o, "status", text(assay_row_status_name(k->status)));
+        assay_json_set(r, o, "count", assay_json_integer(k->diff.count));
+        assay_json_set(r, o, "mismatch", assay_json_integer(k->diff.mismatch));
+        assay_json_set(r, o, "max_lsb", json_integer(k->diff.max_lsb));
+        assay_json_set(r, o, "first", firsts(r, row->tensor, &k->diff));
+        assay_json_set(r, o, "status",
+                       assay_json_text(assay_row_status_name(k->status)));
         if (c >= ASSAY_COL_SIM)
             put_compiled(r, o, row->tensor, k);
-        set(r, columns, assay_column_name((enum assay_column)c), o);
+        assay_json_set(r, columns, assay_column_name((enum assay_column)c), o);
     }
     return columns;
 }
@@ -259,12 +266,12 @@ static void put_quant(struct assay_report *r, json_t *o,
         scale = json_array();
         zero = json_array();
         for (uint32_t i = 0; i < q->n; i++) {
-            append(r, scale, number((double)q->scale[i]));
-            append(r, zero, json_integer(q->zero_point[i]));
+            assay_json_append(r, scale, number((double)q->scale[i]));
+            assay_json_append(r, zero, json_integer(q->zero_point[i]));
         }
     }
-    set(r, o, "scale", scale);
-    set(r, o, "zero_point", zero);
+    assay_json_set(r, o, "scale", scale);
+    assay_json_set(r, o, "zero_point", zero);
 }
 
 /* The names of the vendor's compare_per_layer_out.csv, for its readers. */
@@ -273,11 +280,12 @@ static void put_vendor(struct assay_report *r, json_t *o,
 {
     const struct assay_quant *q = &row->tensor->quant;
 
-    set(r, o, "Cosine", number(d->cosine));
-    set(r, o, "L1", number(d->l1));
-    set(r, o, "Atol", number(d->max_abs));
-    set(r, o, "max_qscale_diff", json_integer(d->max_lsb));
-    set(r, o, "qscale", q->n == 1 ? number((double)q->scale[0]) : json_null());
+    assay_json_set(r, o, "Cosine", number(d->cosine));
+    assay_json_set(r, o, "L1", number(d->l1));
+    assay_json_set(r, o, "Atol", number(d->max_abs));
+    assay_json_set(r, o, "max_qscale_diff", json_integer(d->max_lsb));
+    assay_json_set(r, o, "qscale",
+                   q->n == 1 ? number((double)q->scale[0]) : json_null());
 }
 
 /* The table of hb_mapper's log, for this layer. */
@@ -286,22 +294,23 @@ static json_t *vendor_of(struct assay_report *r,
 {
     json_t *o = json_object();
 
-    set(r, o, "on", text(v->on));
-    set(r, o, "subgraph", text(v->subgraph));
-    set(r, o, "type", text(v->type));
-    set(r, o, "cosine", v->has_cosine ? number(v->cosine) : json_null());
-    set(r, o, "threshold",
-        v->has_threshold ? number(v->threshold) : json_null());
-    set(r, o, "dtype", text(v->dtype));
+    assay_json_set(r, o, "on", assay_json_text(v->on));
+    assay_json_set(r, o, "subgraph", assay_json_text(v->subgraph));
+    assay_json_set(r, o, "type", assay_json_text(v->type));
+    assay_json_set(r, o, "cosine",
+                   v->has_cosine ? number(v->cosine) : json_null());
+    assay_json_set(r, o, "threshold",
+                   v->has_threshold ? number(v->threshold) : json_null());
+    assay_json_set(r, o, "dtype", assay_json_text(v->dtype));
     return o;
 }
 
 static void put_probe(struct assay_report *r, json_t *row,
                       const struct assay_row_probe *p)
 {
-    set(r, row, "accumulator", assay_json_accumulator(p->p));
-    set(r, row, "exercised", assay_json_exercised(p));
-    set(r, row, "never_reached", texts(r, p->never, p->n_never));
+    assay_json_set(r, row, "accumulator", assay_json_accumulator(p->p));
+    assay_json_set(r, row, "exercised", assay_json_exercised(p));
+    assay_json_set(r, row, "never_reached", texts(r, p->never, p->n_never));
 }
 
 static int json_row(struct assay_report *r, const struct assay_row *row)
@@ -312,42 +321,53 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     json_t *o = json_object(), *time = json_object();
 
     assay_tensor_source_dims(t, source);
-    set(r, o, "index", integer(row->index));
-    set(r, o, "source_index", integer(row->source_index));
-    set(r, o, "name", text(row->name));
-    set(r, o, "op", text(row->op));
-    set(r, o, "tensor", text(t->name));
-    set(r, o, "shape", dims_of(r, t->dims, t->rank));
-    set(r, o, "shape_source", dims_of(r, source, t->rank));
-    set(r, o, "dtype", text(assay_dtype_name(t->dtype)));
+    assay_json_set(r, o, "index", assay_json_integer(row->index));
+    assay_json_set(r, o, "source_index", assay_json_integer(row->source_index));
+    assay_json_set(r, o, "name", assay_json_text(row->name));
+    assay_json_set(r, o, "op", assay_json_text(row->op));
+    assay_json_set(r, o, "tensor", assay_json_text(t->name));
+    assay_json_set(r, o, "inputs", texts(r, row->inputs, row->n_inputs));
+    assay_json_set(r, o, "shape", dims_of(r, t->dims, t->rank));
+    assay_json_set(r, o, "shape_source", dims_of(r, source, t->rank));
+    assay_json_set(r, o, "dtype", assay_json_text(assay_dtype_name(t->dtype)));
     put_quant(r, o, &t->quant);
-    set(r, o, "arith", text(row->arith));
-    set(r, o, "arith_overridden", json_boolean(row->arith_overridden));
-    set(r, o, "status", text(assay_row_status_name(row->status)));
-    set(r, o, "reason", text(assay_row_reason_name(row->reason)));
-    set(r, o, "detail", text(row->detail));
+    assay_json_set(r, o, "arith", assay_json_text(row->arith));
+    assay_json_set(r, o, "arith_overridden",
+                   json_boolean(row->arith_overridden));
+    assay_json_set(r, o, "status",
+                   assay_json_text(assay_row_status_name(row->status)));
+    assay_json_set(r, o, "reason",
+                   assay_json_text(assay_row_reason_name(row->reason)));
+    assay_json_set(r, o, "detail", assay_json_text(row->detail));
     if (d->count > 0) {
         put_diff(r, o, t, d);
         put_vendor(r, o, row, d);
     } else {
-        set(r, o, "count", integer(0));
-        set(r, o, "mismatch", integer(0));
-        set(r, o, "max_lsb", integer(0));
-        set(r, o, "first", json_array());
+        assay_json_set(r, o, "count", assay_json_integer(0));
+        assay_json_set(r, o, "mismatch", assay_json_integer(0));
+        assay_json_set(r, o, "max_lsb", assay_json_integer(0));
+        assay_json_set(r, o, "first", json_array());
     }
-    set(r, o, "isolated", diff_or_null(r, t, &row->isolated));
-    set(r, o, "cumulative", diff_or_null(r, t, &row->cumulative));
-    set(r, o, "columns", columns_of(r, row));
-    set(r, time, "compute", integer(row->time_us));
-    set(r, o, "time_us", time);
-    set(r, o, "kernel", text(row->kernel));
+    assay_json_set(r, o, "isolated", diff_or_null(r, t, &row->isolated));
+    assay_json_set(r, o, "cumulative", diff_or_null(r, t, &row->cumulative));
+    assay_json_set(r, o, "columns", columns_of(r, row));
+    assay_json_set(r, time, "compute", assay_json_integer(row->time_us));
+    assay_json_set(r, o, "time_us", time);
+    assay_json_set(r, o, "kernel", assay_json_text(row->kernel));
+    assay_json_set(r, o, "fingerprint",
+                   texts(r, row->fingerprints, row->n_fingerprints));
+    assay_json_set(r, o, "fingerprint_sample",
+                   row->n_fingerprints > 0
+                       ? assay_json_integer(row->fingerprint_sample)
+                       : json_null());
     if (row->probe.p != NULL)
         put_probe(r, o, &row->probe);
     if (row->has_vendor)
-        set(r, o, "vendor", vendor_of(r, &row->vendor));
+        assay_json_set(r, o, "vendor", vendor_of(r, &row->vendor));
     if (row->culprit)
-        set(r, o, "verdict", text(assay_verdict_name(row->verdict)));
-    append(r, r->layers, o);
+        assay_json_set(r, o, "verdict",
+                       assay_json_text(assay_verdict_name(row->verdict)));
+    assay_json_append(r, r->layers, o);
     return r->failed ? ASSAY_EMEMORY : 0;
 }
 
@@ -365,11 +385,12 @@ static void put_column_counts(struct assay_report *r,
             continue;
         }
         for (unsigned s = 0; s <= ASSAY_ROW_DIVERGED; s++)
-            set(r, o, assay_row_status_name((enum assay_row_status)s),
-                integer(f->column_status[c][s]));
-        set(r, all, assay_column_name((enum assay_column)c), o);
+            assay_json_set(r, o,
+                           assay_row_status_name((enum assay_row_status)s),
+                           assay_json_integer(f->column_status[c][s]));
+        assay_json_set(r, all, assay_column_name((enum assay_column)c), o);
     }
-    set(r, r->root, "column_counts", all);
+    assay_json_set(r, r->root, "column_counts", all);
 }
 
 static json_t *fits(struct assay_report *r, const struct assay_report_foot *f)
@@ -380,18 +401,20 @@ static json_t *fits(struct assay_report *r, const struct assay_report_foot *f)
         const struct assay_report_fit *v = &f->fits[i];
         json_t *o = json_object();
 
-        set(r, o, "form", text(v->form));
-        set(r, o, "rule", v->rule[0] != '\0' ? text(v->rule) : json_null());
-        set(r, o, "unique", json_boolean(v->unique));
-        set(r, o, "in_use", json_boolean(v->in_use));
-        set(r, o, "cut", json_boolean(v->cut));
-        set(r, o, "layers", integer(v->layers));
-        set(r, o, "differing", integer(v->differing));
-        set(r, o, "elements", integer(v->elements));
-        set(r, o, "candidates", integer(v->candidates));
-        set(r, o, "classes", integer(v->classes));
-        set(r, o, "space", integer(v->space));
-        append(r, a, o);
+        assay_json_set(r, o, "form", assay_json_text(v->form));
+        assay_json_set(r, o, "rule",
+                       v->rule[0] != '\0' ? assay_json_text(v->rule)
+                                          : json_null());
+        assay_json_set(r, o, "unique", json_boolean(v->unique));
+        assay_json_set(r, o, "in_use", json_boolean(v->in_use));
+        assay_json_set(r, o, "cut", json_boolean(v->cut));
+        assay_json_set(r, o, "layers", assay_json_integer(v->layers));
+        assay_json_set(r, o, "differing", assay_json_integer(v->differing));
+        assay_json_set(r, o, "elements", assay_json_integer(v->elements));
+        assay_json_set(r, o, "candidates", assay_json_integer(v->candidates));
+        assay_json_set(r, o, "classes", assay_json_integer(v->classes));
+        assay_json_set(r, o, "space", assay_json_integer(v->space));
+        assay_json_append(r, a, o);
     }
     return a;
 }
@@ -400,34 +423,40 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
 {
     json_t *o = json_object();
 
-    set(r, o, "expected", integer(f->expected));
-    set(r, o, "received", integer(f->received));
-    set(r, o, "compared", integer(f->compared));
-    set(r, o, "skipped", integer(f->skipped));
-    set(r, r->root, "coverage", o);
+    assay_json_set(r, o, "expected", assay_json_integer(f->expected));
+    assay_json_set(r, o, "received", assay_json_integer(f->received));
+    assay_json_set(r, o, "compared", assay_json_integer(f->compared));
+    assay_json_set(r, o, "skipped", assay_json_integer(f->skipped));
+    assay_json_set(r, r->root, "coverage", o);
     o = json_object();
     for (unsigned s = 0; s <= ASSAY_ROW_DIVERGED; s++)
-        set(r, o, assay_row_status_name((enum assay_row_status)s),
-            integer(f->status[s]));
-    set(r, r->root, "counts", o);
+        assay_json_set(r, o, assay_row_status_name((enum assay_row_status)s),
+                       assay_json_integer(f->status[s]));
+    assay_json_set(r, r->root, "counts", o);
     put_column_counts(r, f);
     if (json_object_set(r->root, "layers", r->layers) != 0)
         r->failed = true;
-    set(r, r->root, "fits", fits(r, f));
+    assay_json_set(r, r->root, "fits", fits(r, f));
     assay_json_causes(r, f);
-    set(r, r->root, "verdict",
-        f->has_verdict ? text(assay_verdict_name(f->verdict)) : json_null());
-    set(r, r->root, "verdict_id",
-        f->verdict_id[0] != '\0' ? text(f->verdict_id) : json_null());
-    set(r, r->root, "sentence", text(f->sentence));
-    set(r, r->root, "error",
-        f->error[0] != '\0' ? text(f->error) : json_null());
-    set(r, r->root, "partial", json_boolean(f->partial));
-    set(r, r->root, "received_bytes", integer(f->received_bytes));
-    set(r, r->root, "not_examined",
-        texts(r, f->not_examined, f->n_not_examined));
-    set(r, r->root, "exit_code", json_integer(f->exit_code));
-    set(r, r->root, "artifacts", texts(r, f->artifacts, f->n_artifacts));
+    assay_json_set(r, r->root, "verdict",
+                   f->has_verdict
+                       ? assay_json_text(assay_verdict_name(f->verdict))
+                       : json_null());
+    assay_json_set(r, r->root, "verdict_id",
+                   f->verdict_id[0] != '\0' ? assay_json_text(f->verdict_id)
+                                            : json_null());
+    assay_json_set(r, r->root, "sentence", assay_json_text(f->sentence));
+    assay_json_set(r, r->root, "error",
+                   f->error[0] != '\0' ? assay_json_text(f->error)
+                                       : json_null());
+    assay_json_set(r, r->root, "partial", json_boolean(f->partial));
+    assay_json_set(r, r->root, "received_bytes",
+                   assay_json_integer(f->received_bytes));
+    assay_json_set(r, r->root, "not_examined",
+                   texts(r, f->not_examined, f->n_not_examined));
+    assay_json_set(r, r->root, "exit_code", json_integer(f->exit_code));
+    assay_json_set(r, r->root, "artifacts",
+                   texts(r, f->artifacts, f->n_artifacts));
 }
 
 static int cannot_write(const char *path, int why, struct assay_err *err)

@@ -18,7 +18,7 @@ struct assay_report {
 };
 
 /* Not valid UTF-8 (hostile names): bytes above 127 become '?'. */
-static inline json_t *text(const char *s)
+static inline json_t *assay_json_text(const char *s)
 {
     json_t *j = json_string(s != NULL ? s : "");
     char safe[512];
@@ -32,19 +32,20 @@ static inline json_t *text(const char *s)
     return json_string(safe);
 }
 
-static inline json_t *integer(uint64_t v)
+static inline json_t *assay_json_integer(uint64_t v)
 {
     return json_integer((json_int_t)v);
 }
 
-static inline void set(struct assay_report *r, json_t *object, const char *key,
-                       json_t *value)
+static inline void assay_json_set(struct assay_report *r, json_t *object,
+                                  const char *key, json_t *value)
 {
     if (value == NULL || json_object_set_new(object, key, value) != 0)
         r->failed = true;
 }
 
-static inline void append(struct assay_report *r, json_t *array, json_t *value)
+static inline void assay_json_append(struct assay_report *r, json_t *array,
+                                     json_t *value)
 {
     if (value == NULL || json_array_append_new(array, value) != 0)
         r->failed = true;

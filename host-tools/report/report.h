@@ -85,6 +85,32 @@ struct assay_report_hypothesis {
     bool struck;   /* fits all samples, not the answer to a further input */
 };
 
+/* Layers that were run once more to find who is at fault, and what was sent
+ * for it. */
+struct assay_report_reruns {
+    uint64_t layers, tensors, bytes;
+};
+
+/* Which layers of one kind differ: a rule on their output channels. */
+struct assay_report_pattern {
+    uint32_t modulus; /* 4, 8 or 16; 0: there is none */
+    bool multiple;    /* those that are a multiple of it; else the others */
+    enum assay_column column;
+    uint32_t layers, others; /* that differ; that do not */
+    const char *cause;       /* proved in each of them; "" none */
+    const char *arith;       /* that all of them are declared to have; "" */
+};
+
+/* A sample in which layers differ on their own inputs. */
+struct assay_report_bad {
+    uint32_t sample;
+    const char *input;        /* the file, and in [] its row */
+    uint32_t culprits, layer; /* how many; the first one */
+    const char *name;         /* of that layer */
+    enum assay_column column;
+    uint64_t mismatch; /* elements of all its culprits */
+};
+
 /* What is known behind the last row. */
 struct assay_report_foot {
     uint32_t expected, received, compared, skipped;
@@ -98,6 +124,10 @@ struct assay_report_foot {
     size_t n_culprits;
     const struct assay_report_hypothesis *hypotheses;
     size_t n_hypotheses;
+    const struct assay_report_bad *bad; /* the worst first */
+    size_t n_bad;
+    struct assay_report_reruns reruns[ASSAY_COL_COUNT]; /* host: none */
+    struct assay_report_pattern pattern;
     const struct assay_report_fit *fits;
     size_t n_fits;
     const char *const *not_examined;

@@ -50,12 +50,26 @@ expect_rc 1 "what it does to the outputs"
 expect_flat "all together: sim's outputs, 216 of 216 elements equal" \
     "is what the column has there"
 
-# Nothing but the outputs: two faults behind each other are no single one.
+# Nothing but the outputs: the same fault in two layers behind each other.
 case_with tail.y fc.y
 run "$assay" run "$work/case" --local -q --json "$work/r.json"
 expect_rc 1 "two faults that nobody saw"
 expect_flat 'first culprit tail: ' "the segment ends where it is seen"
 expect_flat 'judged through .*same_s2' "and is named"
+report "are proved as one fault of the tool" '
+assert ("tail", "P5=excess_end:128") in proved, proved'
+
+# Two faults of different kinds behind each other are no single one.
+case_with tail.y fc.y
+"$assay" mutate "$horizon" --layer same_s2 --set B5 -o "$work/1.slice" \
+    >/dev/null 2>&1
+"$assay" mutate "$work/1.slice" --layer k2_bottom --set P5=bottom:128 \
+    -o "$work/2.slice" >/dev/null 2>&1
+"$assay" run -m "$work/2.slice" -i "$horizon/inputs" --local -q --save-outputs \
+    -o "$work/made" >/dev/null 2>&1
+tool take "$work/case/sim" "$work/made/outputs" tail.y fc.y
+run "$assay" pinpoint "$work/case" -q --json "$work/r.json"
+expect_rc 1 "two different faults that nobody saw"
 report "are not proved" 'assert proved == [], proved'
 
 # A number that is no multiple of the scale: nothing is derived.

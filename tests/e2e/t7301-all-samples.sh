@@ -60,4 +60,37 @@ cp "$work/right/0040.npz" "$work/got/0040.npz"
 pin got "${many[@]}"
 report "is none when one sample has it not" '
 assert r["verdict"] != "layout" and "conv1" not in H, (r["verdict"], H)'
+
+# What a board computed is not kept beyond the 32: the board is asked again. One
+# that is lost meanwhile leaves them out, and that is said.
+if have_arm && python3 "$support/break_kernels.py" floor "$arm_assayd" \
+    "$work/broken" >"$work/changed"; then
+    chmod +x "$work/broken"
+    python3 "$support/many_inputs.py" "$work/few.npz" input 1,1,8,8 36 0 1 7
+    tapped() { # tapped RUNS: a wire that breaks after so many
+        run "$assay" run -m "$model" -i "$work/few.npz" -q --json "$json" \
+            --layers conv1 --end-layer conv1 \
+            --target "exec:python3 $support/wiretap.py --runs $1 $work/log $QEMU -cpu cortex-a76 $work/broken --stdio"
+        flatten
+    }
+    tapped 1000
+    expect_rc 4 "36 samples of a CPU that rounds down"
+    report "all are compared with floor" '
+c = r["culprits"][0]
+assert c["hypothesis"] == "R13=floor", c
+assert c["samples"] == {"differing": 36, "searched": 32, "looked_at": 36,
+                        "all": 36}, c
+assert r["error"] is None'
+    runs=$(wc -l <"$work/log")
+    rm "$work/log"
+    tapped $((runs - 2))
+    report "two could not be asked" '
+c = r["culprits"][0]
+assert c["samples"]["looked_at"] == 34 and c["samples"]["all"] == 36, c
+assert c["hypothesis"] == "R13=floor" and r["error"] is not None'
+    expect_flat 'compared with 34 of 36 samples: the others could not be had again' \
+        "and the report says so"
+else
+    skip "a CPU that is asked again: no agent for an emulated board"
+fi
 finish

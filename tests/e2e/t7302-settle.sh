@@ -115,6 +115,10 @@ flatten
 expect_flat 'the reference is the odd one and cannot be asked from here' \
     "a reference cannot be asked"
 
+run "$assay" explain "$digits" --got "$work/other.slice" --layer conv2 \
+    --at 0,0,0,0
+expect_refused 2 "is a slice, and explain reads tensors" "explain runs no slice"
+
 # Slices that are none.
 bad() { # bad SENTENCE TEXT
     run "$assay" pinpoint "$digits" --got "$work/bad.slice" --local -q

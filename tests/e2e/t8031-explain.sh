@@ -51,9 +51,10 @@ for edit in 's/^(  fround half_even +)([0-9])/\11\2/' \
 done
 
 # Where a column that differs must have left the calculation.
-seeded() { # seeded LAYER EDIT
+seeded() { # seeded LAYER EDIT; $at: an element of the first sample
     made got "$digits/model.onnx" "$digits/inputs" "$1=$2"
-    pin got "$digits"
+    pin got/0000.npz -m "$digits/model.onnx" -i "$digits/inputs/0000.npz" \
+        -r "$digits/golden/0000.npz"
     at=$(python3 -c '
 import json, sys
 l = [l for l in json.load(open(sys.argv[1]))["layers"] if l["name"] == sys.argv[2]]

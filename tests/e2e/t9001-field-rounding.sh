@@ -12,19 +12,27 @@ made right "$model" "$many"
 many=(-m "$model" -i "$many" -r "$work/right")
 
 # Two roundings where the innermost axis is a multiple of 4, one elsewhere.
-made got "$model" "${many[3]}" conv1=R1 conv2=R1 pw4=R1 pw6=R1
+made got "$model" "${many[3]}" conv1=R1 conv2=R1 dw3=R1 pw4=R1 conv5=R1 pw6=R1
 pin got "${many[@]}"
 expect_rc 1 "field 1: ARM is not x86"
 expect_flat 'first culprit conv1:' "field 1: the first layer is named"
 expect_flat 'where [0-9]+ of 51200, all ±1' "field 1: by one"
 report "field 1: R1 in layers with C%4 = 0, none elsewhere" '
-assert set(C) == {"conv1", "conv2", "pw4", "pw6"}, C
+assert set(C) == {"conv1", "conv2", "dw3", "pw4", "conv5", "pw6"}, C
 assert all("R1" in H[n] and "R3" not in H[n] for n in C), H
 assert all(L[n]["shape"][-1] % 4 == 0 for n in C)
 c = {n: L[n]["columns"]["got"] for n in C}
 assert c["conv1"]["max_lsb"] == 1
 assert all(0 < c[n]["isolated"]["mismatch"] < 200 for n in C), c
-assert L["fc"]["shape"][-1] % 4 == 2 and "fc" not in H'
+assert L["fc"]["shape"][-1] % 4 == 2 and "fc" not in H
+p = r["pattern"]
+assert p == {"column": "got", "modulus": 4, "multiple": True, "layers": 6,
+             "others": 1, "cause": "R1"}, p'
+expect_flat 'pattern differs iff C%4=0, C its channels: R1 in these 6 layers, fp32_rne as declared in 1 other of this kind' \
+    "field 1: in one sentence"
+made got "$model" "${many[3]}" conv1=R1 conv2=R1 pw4=R1 pw6=R1
+pin got "${many[@]}"
+report "field 1: no such sentence where it is not so" 'assert r["pattern"] is None'
 
 made got "$model" "$digits/inputs" conv2=R1
 pin got "$digits"
@@ -50,6 +58,11 @@ expect_rc 1 "field 3: few elements are enough"
 expect_flat 'where [0-9]{1,3} of 51200, all ±1, both signs' \
     "field 3: as many as the user's own script said, by one"
 expect_flat 'cause R1: rounds twice .* ([0-9]+)/\1 all proved' "field 3: and why"
+expect_flat 'where .* 0\.[0-9]+ %, 1 in 2\^(8|9)\.[0-9]: a second rounding by (8|9) bits would do so' \
+    "field 3: the rate, and what n it speaks for"
+"$assay" show "$digits" --layer conv1 --arith conv1=q31_double -q >"$work/out"
+expect_out '^ +shr [789](\.\.)? .*half_away' \
+    "field 3: which is the shift of the second rounding"
 report "field 3: the rate, and that the reference rounds once" '
 n = L["conv1"]["columns"]["got"]["mismatch"]
 assert 0 < n / 51200 < 0.005, n

@@ -41,11 +41,13 @@ expect_flat 'cause A1=pairs: 16-bit partial sums wrap ([0-9]+)/\1 differing, 204
     "field 17: A1"
 expect_flat 'first culprit conv1.*all mismatches in channels 0..0 of 16' \
     "field 17: only where -128 meets -128"
-at=$(python3 -c '
+first=$(python3 -c '
 import json, sys
 l = [l for l in json.load(open(sys.argv[1]))["layers"] if l["name"] == "conv1"]
-print(",".join(map(str, l[0]["columns"]["got"]["first"][0]["index"])))' "$json")
-run "$assay" explain "${extreme[@]}" --got "$work/got" --layer conv1 --at "$at"
+e = l[0]["columns"]["got"]["first"][0]
+print(",".join(map(str, e["index"])), e["sample"])' "$json")
+run "$assay" explain "${extreme[@]}" --got "$work/got" --layer conv1 \
+    --at "${first% *}" --sample "${first#* }"
 expect_out '^  acc \(32 bits\) +-?[0-9]+   got: ' \
     "field 17: the accumulator of one element, and what it had to be"
 expect_out 'got -?[0-9]+ \(differs\)' "field 17: which the other one lost"

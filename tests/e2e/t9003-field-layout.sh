@@ -86,20 +86,25 @@ for pack in 4 8; do
         "field 31: L3, by $pack"
 done
 
-# Tail channels: 6 and 5 channels differ, 8 do not.
+# Tail channels: layers of 6 and 5 channels differ, of 8 they do not.
 copy "$horizon" case
-made got "$horizon/model.onnx" "$horizon/inputs" pw=R4=trunc4 \
-    k2_bottom=R4=trunc4 -- --scales "$horizon/scales.json"
+made got "$horizon/model.onnx" "$horizon/inputs" pw=R4=double4 \
+    k2_bottom=R4=double4 control=R4=double4 -- --scales "$horizon/scales.json"
 pin got "$work/case"
 expect_rc 1 "field 32: layers differ"
 report "field 32: where C%4 != 0, and there in the last channels" '
-assert C == ["pw", "k2_bottom"], C
-assert [L[n]["shape"][-1] % 4 for n in C] == [2, 1]
+assert C == ["pw", "k2_bottom", "control"], C
+assert [L[n]["shape"][-1] % 4 for n in C] == [2, 1, 2]
 assert L["same_s2"]["shape"][-1] % 4 == 0
 assert L["same_s2"]["columns"]["got"]["status"] == "exact"
-assert all(e["index"][-1] >= 4 for e in L["pw"]["columns"]["got"]["first"])'
+assert all(e["index"][-1] >= 4 for e in L["pw"]["columns"]["got"]["first"])
+p = r["pattern"]
+assert p["modulus"] == 4 and not p["multiple"] and p["layers"] == 3, p
+assert p["others"] >= 1 and p["cause"] == "R4=double4", p'
+expect_flat 'pattern differs iff C%4≠0, C its channels: R4=double4 in these 3 layers' \
+    "field 32: the rule"
 expect_flat 'first culprit pw:.*looks [^:]*tail' "field 32: it looks like a tail"
-expect_flat 'cause R4=trunc4: tail lanes round differently ([0-9]+)/\1 differing, ([0-9]+)/\2 all proved' \
+expect_flat 'cause R4=double4: tail lanes round differently ([0-9]+)/\1 differing, ([0-9]+)/\2 all proved' \
     "field 32: and is one"
 
 # The board sees another picture: its input is a layer of its own.

@@ -5,6 +5,7 @@
  *
  * links: host-tools/options.c host-tools/options_value.c
  * links: host-tools/messages.c host-tools/diff/ lib/core/ kernels/ kernels/ref/
+ * links: lib/engine/ lib/engine/ops/
  * links: host-tools/model/numerics_data.c
  * libs: -lxxhash -lmbedcrypto
  */

@@ -9,6 +9,8 @@
 #   tests/oracle/natural.sh --write    and writes the table of docs/hypotheses.md
 #   tests/oracle/natural.sh --data     and writes tests/data/natural
 #
+# The same by `make check-natural NATURAL=--write`.
+#
 # Models: those of $ASSAY_SHARED/models, or ours where these are not there; and
 # the small ones of natural/small.py.
 set -u
@@ -113,10 +115,11 @@ small=$work/small
 fresh "$small/float.onnx" "$here/natural/small.py" ||
     "$x86" "$here/natural/small.py" "$small" || fail "small.py"
 for m in depthwise add pairs pool float; do
+    case $m in float) form=none ;; *) form=auto ;; esac
     for on in x86 arm; do
         [ -n "${!on}" ] || continue
-        python=${!on} make_case make_cases.py $small/$m.onnx $small/$m.npz \
-            "$work/cases/$m-$on" --opt auto
+        python=${!on} make_case make_cases.py "$small/$m.onnx" "$small/$m.npz" \
+            "$work/cases/$m-$on" --opt $form
     done
 done
 make_case make_cases.py "$small/pool.onnx" "$small/pool.npz" \
@@ -133,14 +136,14 @@ compare "exact integers, literal (x86)" float-exact float-x86 Conv=$floats
 compare "exact integers, literal (aarch64)" float-exact float-arm Conv=$floats
 narrow "$small/pairs" "$small/pairs" pairs-arm
 
-case ${1:-} in
---data)
+case " $* " in
+*" --data "*)
     "$x86" "$here/natural/data.py" "$work/cases" "$root/tests/data/natural" ||
         fail "data.py"
     ;;
 esac
 if [ -n "$arm" ] && [ -d "$shared/models" ]; then
-    if line=$("$x86" "$here/natural/table.py" "$rows" ${1:-} 2>&1); then
+    if line=$("$x86" "$here/natural/table.py" "$rows" "$@" 2>&1); then
         pass "docs/hypotheses.md: $line"
     else
         fail "docs/hypotheses.md: $line"

@@ -278,6 +278,7 @@ static void merge_adds_up(void **state)
     struct assay_tensor t = tensor(ASSAY_S8, 1, dims);
     const int8_t ref[4] = {10, 12, 10, 10};
     const int8_t a[4] = {10, 12, 11, 10}, b[4] = {10, 12, 10, 6};
+    const int8_t c[4] = {9, 11, 10, 9};
     struct assay_diff all = {0}, d;
 
     (void)state;
@@ -301,6 +302,33 @@ static void merge_adds_up(void **state)
     assert_true(fabs(all.mean_signed - (1.0 - 4.0) / 12.0) < 1e-12);
     assert_true(all.cosine == d.cosine);
     assert_int_equal(all.lsb_hist[0], 10);
+    assay_diff_tensor(&t, ref, c, &strict, &d);
+    d.sample = 3;
+    assay_diff_merge(&all, &d);
+    assert_int_equal(all.mismatch, 5);
+    assert_int_equal(all.sample, 3); /* most differ there */
+    assert_int_equal(all.n_first, 3);
+    assert_int_equal(all.first[0].index, 0);
+}
+
+static void rate_of_few(void **state)
+{
+    struct assay_diff d = {.mismatch = 80, .higher = 37, .max_lsb = 1};
+    double exponent = 0;
+
+    (void)state;
+    assert_true(assay_diff_rate(&d, 51200, &exponent));
+    assert_true(fabs(exponent - 9.32) < 0.01);
+    d.max_lsb = 2; /* a second rounding is one LSB at most */
+    assert_false(assay_diff_rate(&d, 51200, &exponent));
+    d.max_lsb = 1;
+    d.higher = 5; /* on one side */
+    assert_false(assay_diff_rate(&d, 51200, &exponent));
+    d.higher = 37;
+    assert_false(assay_diff_rate(&d, 800, &exponent)); /* too many */
+    d.mismatch = 15;
+    d.higher = 7;
+    assert_false(assay_diff_rate(&d, 51200, &exponent)); /* too few */
 }
 
 int main(void)
@@ -320,6 +348,7 @@ int main(void)
         cmocka_unit_test(nan_is_counted),
         cmocka_unit_test(scalars_have_one_element),
         cmocka_unit_test(merge_adds_up),
+        cmocka_unit_test(rate_of_few),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

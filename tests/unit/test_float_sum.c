@@ -253,7 +253,7 @@ static void test_search(void **state)
     struct conv *c = &convs[1];
     int16_t base[SIDE * SIDE * OC], got[SIDE * SIDE * OC];
     int64_t given[SIDE * SIDE * OC];
-    const void *inputs[] = {c->x};
+    const void *inputs[3] = {c->x}; /* weights and bias are constants */
     struct assay_suspect_sample sample = {inputs, base, got};
     struct assay_suspect s = {.samples = &sample, .n_samples = 1};
     struct assay_search *found;

@@ -2,7 +2,8 @@
 /*
  * The search for causes on one small convolution: what was put in is found,
  * what was not is not, a number is solved for, a part of the output and two
- * faults at once are found, and causes that fit alike are told apart.
+ * faults at once are found, causes that fit alike are told apart, and what is
+ * found can be had on other inputs.
  * links: host-tools/cause/ host-tools/diff/ lib/core/ lib/engine/ops/
  * links: lib/engine/ kernels/ kernels/ref/
  * libs: -lxxhash -lmbedcrypto -lm
@@ -371,6 +372,34 @@ static void test_two(void **state)
     close_question(&q);
 }
 
+/* Each class has its output, groups are those of equal ones; one that is
+ * struck out leaves the others in order. */
+static void check_settled(struct question *q, const struct assay_separation *a)
+{
+    uint32_t before = q->found->n_classes;
+    size_t left = 0;
+
+    assert_int_equal(a->n_classes, before);
+    for (uint32_t i = 0; i < before; i++)
+        for (uint32_t k = 0; k < i; k++)
+            assert_int_equal(a->group[i] == a->group[k],
+                             memcmp(a->outputs[i], a->outputs[k], N) == 0);
+    for (size_t i = 0; i < q->found->n_proved; i++) {
+        bool same = a->group[q->found->v[i].class_number - 1] == a->group[0];
+
+        q->found->v[i].proved = !same;
+        q->found->v[i].struck = same;
+        left += !same;
+    }
+    assay_search_sort(q->found);
+    assert_true(left > 0 && left == q->found->n_proved);
+    assert_true(q->found->n_classes < before && q->found->n_classes > 0);
+    assert_int_equal(q->found->v[0].class_number, 1);
+    for (size_t i = 0; i < q->found->n; i++)
+        assert_int_equal(q->found->v[i].proved, i < left);
+    assert_true(q->found->v[left].struck);
+}
+
 /* Floor and truncation are the same where nothing is negative. */
 static void test_apart(void **state)
 {
@@ -392,7 +421,104 @@ static void test_apart(void **state)
     assert_int_equal(assay_cause_separate(&apart, &q.s, q.found, 0, &err), 0);
     assert_true(apart.n_groups > 1);
     assert_true(apart.differing > 0);
+    check_settled(&q, &apart);
     assay_separation_close(&apart);
+    close_question(&q);
+}
+
+/* What apply says of the samples is what the search counted. */
+static void test_apply_counts(void **state)
+{
+    static const char *const edits[] = {"R13=floor"};
+    static uint8_t out[N];
+    uint8_t *const to = out;
+    struct assay_err err = {0};
+    struct question q;
+    size_t whole = 0;
+
+    (void)state;
+    open_question(&q);
+    put_in(&q, edits, 1);
+    ask(&q);
+    assert_true(q.found->n > 2);
+    for (size_t i = 0; i < q.found->n; i++) {
+        const struct assay_hypothesis *h = &q.found->v[i];
+        uint64_t matched = 0, both = 0;
+
+        if (h->scope.kind != ASSAY_SCOPE_ALL)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            uint64_t differing, one;
+
+            if (assay_cause_apply(&to, &q.s, &h, 1, q.inputs[k], q.base[k], 0,
+                                  &err) != 0)
+                fail_msg("%s", err.text);
+            matched += assay_cause_count(&q.s, q.base[k], q.got[k], out,
+                                         &differing, &one);
+            both += one;
+        }
+        assert_int_equal(matched, h->all_matched);
+        assert_int_equal(both, h->differing_matched);
+        whole++;
+    }
+    assert_true(whole > 2);
+    close_question(&q);
+}
+
+/* Outside of its scope a hypothesis leaves everything as it was. */
+static void test_apply_scope(void **state)
+{
+    struct assay_hypothesis h = {
+        .n_edits = 1, .scope = {.kind = ASSAY_SCOPE_CHANNEL, .n = OUT - 1}};
+    const struct assay_hypothesis *v[] = {&h};
+    static const char *const edits[] = {"R13=floor"};
+    static uint8_t out[N];
+    uint8_t *const to = out;
+    struct assay_err err = {0};
+    struct question q;
+    size_t changed = 0;
+
+    (void)state;
+    assert_int_equal(assay_edit_parse(&h.edits[0], edits[0], &err), 0);
+    open_question(&q);
+    put_in(&q, edits, 1); /* got: floor everywhere */
+    assert_int_equal(
+        assay_cause_apply(&to, &q.s, v, 1, q.inputs[0], q.base[0], 0, &err), 0);
+    for (size_t i = 0; i < N; i++) {
+        bool inside = i % OUT == OUT - 1;
+
+        assert_int_equal((int8_t)out[i], inside ? q.got[0][i] : q.base[0][i]);
+        changed += (int8_t)out[i] != q.base[0][i];
+    }
+    assert_true(changed > 0);
+    close_question(&q);
+}
+
+/* Sums of 16 bits are no slice, and can be had on any input all the same. */
+static void test_apply_sums(void **state)
+{
+    struct assay_hypothesis h = {.n_edits = 1};
+    const struct assay_hypothesis *v[] = {&h};
+    static uint8_t out[N];
+    uint8_t *const to = out;
+    struct assay_err err = {0};
+    struct question q;
+
+    (void)state;
+    memset(weights, -128, sizeof(weights));
+    assert_int_equal(assay_edit_parse(&h.edits[0], "A1=pairs", &err), 0);
+    open_question(&q);
+    assert_int_equal(
+        assay_cause_apply(&to, &q.s, v, 1, q.inputs[0], q.base[0], 0, &err), 0);
+    assert_memory_equal(out, q.base[0], N); /* small numbers do not wrap */
+    memset(x[0], -128, sizeof(x[0]));
+    for (size_t i = 0; i < OUT; i++)
+        scale[i] = 1;
+    assert_int_equal(assay_once(q.one, 0, q.inputs[0], 1, q.base[0], N, &err),
+                     0);
+    assert_int_equal(
+        assay_cause_apply(&to, &q.s, v, 1, q.inputs[0], q.base[0], 0, &err), 0);
+    assert_memory_not_equal(out, q.base[0], N);
     close_question(&q);
 }
 
@@ -406,6 +532,9 @@ int main(void)
         cmocka_unit_test_setup(test_part, fill),
         cmocka_unit_test_setup(test_two, fill),
         cmocka_unit_test_setup(test_apart, fill),
+        cmocka_unit_test_setup(test_apply_counts, fill),
+        cmocka_unit_test_setup(test_apply_scope, fill),
+        cmocka_unit_test_setup(test_apply_sums, fill),
         cmocka_unit_test_setup(test_coarse, fill),
     };
 

@@ -3,6 +3,7 @@
 #include "lib/engine/ops/conv2d.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/engine/arena.h"
@@ -145,6 +146,32 @@ static int32_t bias_at(const struct assay_conv_params *k, size_t o)
     return b;
 }
 
+/* Sums of the positive and of the negative weights of a channel. */
+static void weight_sums(const struct assay_conv2d *p, const void *weights,
+                        size_t first, size_t taps, int32_t zero, int64_t *up,
+                        int64_t *down)
+{
+    int64_t sum = 0, size = 0; /* of the weights, of their absolute values */
+
+    if (p->w_dtype == ASSAY_S8) {
+        const int8_t *w = (const int8_t *)weights + first;
+
+        for (size_t t = 0; t < taps; t++) {
+            sum += w[t] - zero;
+            size += abs(w[t] - zero);
+        }
+    } else {
+        const uint8_t *w = (const uint8_t *)weights + first;
+
+        for (size_t t = 0; t < taps; t++) {
+            sum += w[t] - zero;
+            size += abs(w[t] - zero);
+        }
+    }
+    *up = (size + sum) / 2;
+    *down = (sum - size) / 2;
+}
+
 /*
  * What the accumulator of output channel o can be: the sums of the largest
  * and smallest products. An int32 accumulator that can leave its range wraps,
@@ -156,18 +183,11 @@ static int accumulator(const struct assay_op_check *c,
 {
     const struct assay_conv2d *p = &k->p;
     size_t taps = (size_t)p->kh * (size_t)p->kw * (size_t)(p->c / p->groups);
-    int64_t x_lo, x_hi;
+    int64_t x_lo, x_hi, up, down;
     assay_dtype_range(p->x_dtype, &x_lo, &x_hi);
     x_lo -= p->x_zero; /* at most 0, so that padding is inside */
     x_hi -= p->x_zero;
-    const int8_t *s8 = (const int8_t *)k->weights + o * taps;
-    const uint8_t *u8 = (const uint8_t *)k->weights + o * taps;
-    int64_t up = 0, down = 0; /* sums of the positive and negative weights */
-    for (size_t t = 0; t < taps; t++) {
-        int32_t w = (p->w_dtype == ASSAY_S8 ? s8[t] : u8[t]) - p->w_zero[o];
-        up += w > 0 ? w : 0;
-        down += w < 0 ? w : 0;
-    }
+    weight_sums(p, k->weights, o * taps, taps, p->w_zero[o], &up, &down);
     int32_t bias = bias_at(k, o);
     assay_wide lo = (assay_wide)up * x_lo + (assay_wide)down * x_hi + bias;
     assay_wide hi = (assay_wide)up * x_hi + (assay_wide)down * x_lo + bias;

@@ -4,7 +4,8 @@
 
     data.py CASES FOLDER
 
-CASES as natural.sh makes them. Of the tensors, integers and outputs are kept.
+CASES as natural.sh makes them. Of the tensors, integers and outputs are kept;
+of other columns not what only quantizes an input, which is the golden's.
 """
 import os
 import shutil
@@ -22,10 +23,13 @@ KEPT = {"depthwise": ("depthwise-x86", {"got": "depthwise-arm"}),
                                   "got-aarch64": "float-arm"})}
 
 
-def strip(source, target, model):
+def strip(source, target, model, column):
     """All npz of a folder, without inputs and floats that are no outputs."""
     os.makedirs(target)
     inputs = {i.name for i in model.graph.input}
+    if column:
+        inputs |= {n.output[0] for n in model.graph.node
+                   if n.input[0] in inputs and n.op_type == "QuantizeLinear"}
     outputs = {o.name for o in model.graph.output}
     for name in sorted(os.listdir(source)):
         z = np.load(os.path.join(source, name))
@@ -46,10 +50,10 @@ def main():
                         os.path.join(target, "inputs"))
         model = onnx.load(os.path.join(source, "model.onnx"))
         strip(os.path.join(source, "golden"), os.path.join(target, "golden"),
-              model)
+              model, False)
         for column, case in columns.items():
             strip(os.path.join(cases, case, "golden"),
-                  os.path.join(target, column), model)
+                  os.path.join(target, column), model, True)
 
 
 if __name__ == "__main__":

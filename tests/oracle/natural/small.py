@@ -159,6 +159,8 @@ def floats(rng):
     return g, [("x", F, [1, c, 9, 9])], [("y", F, [1, oc, 9, 9])], {"x": x}
 
 
+# Of float, a seed on which every order shows itself.
+SEEDS = {"float": 5}
 MODELS = {"depthwise": depthwise, "pairs": pairs, "add": add,
           "pool": pool, "float": floats}
 
@@ -167,7 +169,8 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     for name, make in MODELS.items():
-        g, inputs, outputs, arrays = make(np.random.default_rng(5))
+        g, inputs, outputs, arrays = make(
+            np.random.default_rng(SEEDS.get(name, 1)))
         g.save(os.path.join(folder, name + ".onnx"), inputs, outputs)
         np.savez_compressed(os.path.join(folder, name + ".npz"), **arrays)
 
