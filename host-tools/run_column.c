@@ -99,7 +99,8 @@ static bool known_before(const struct assay_run *r,
 }
 
 /* What differs behind a tensor that was not observed would accuse the layers
- * in between: where only one tensor gives it, that one was there. */
+ * in between: where only one tensor gives it, that one was there. Not where
+ * its own layer was not selected: the reference is what it had then. */
 static int derive(struct assay_run *r, struct assay_run_side *k,
                   struct assay_err *err)
 {
@@ -112,6 +113,7 @@ static int derive(struct assay_run *r, struct assay_run_side *k,
         if (l->op == ASSAY_OP_SKIPPED || l->n_inputs == 0 ||
             k->observed.values[y] == NULL || r->values[x] == NULL ||
             (!is_other(r, k, y) && !k->derived[x]) || known_before(r, k, x) ||
+            (r->producer[x] >= 0 && !r->layers[r->producer[x]].selected) ||
             !assay_backward_can(r->s, i))
             continue;
         rc = assay_backward(&k->observed.values[x], r->s, i,

@@ -73,9 +73,11 @@ static enum assay_message_id column_message(const struct assay_evidence *e,
 
 bool assay_run_only_inherited(const struct assay_run_summary *s)
 {
-    return s->side_status[0][ASSAY_ROW_INHERITED] > 0 ||
-           s->side_status[1][ASSAY_ROW_INHERITED] > 0 ||
-           s->status[ASSAY_ROW_INHERITED] > s->behind_islands;
+    for (unsigned side = 0; side < ASSAY_SIDES; side++) {
+        if (s->side_status[side][ASSAY_ROW_INHERITED] > 0)
+            return true;
+    }
+    return s->status[ASSAY_ROW_INHERITED] > s->behind_islands;
 }
 
 static enum assay_message_id verdict_message(const struct assay_run *r,
