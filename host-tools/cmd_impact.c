@@ -10,6 +10,7 @@
 #include "host-tools/cmd.h"
 #include "host-tools/impact.h"
 #include "host-tools/messages.h"
+#include "host-tools/report/json_text.h"
 
 #define NOTHING_SEEN 5 /* exit status: nothing was compared */
 
@@ -232,13 +233,6 @@ static void print_column(const struct assay_run *r,
 
 /* ---- JSON -------------------------------------------------------------------- */
 
-static json_t *text(const char *s)
-{
-    json_t *j = json_string(s);
-
-    return j != NULL ? j : json_string("?");
-}
-
 static json_t *real(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
@@ -251,7 +245,7 @@ static json_t *json_output(const struct assay_run *r, uint32_t tensor,
     json_t *o = json_object();
     bool is_int = assay_dtype_is_int(r->s->tensors[tensor].dtype);
 
-    json_object_set_new(o, "name", text(name_of(r, tensor)));
+    json_object_set_new(o, "name", assay_json_text(name_of(r, tensor)));
     json_object_set_new(o, "count", json_integer((json_int_t)d->count));
     json_object_set_new(o, "mismatch", json_integer((json_int_t)d->mismatch));
     json_object_set_new(o, "max_lsb",
@@ -296,8 +290,9 @@ static json_t *json_column(const struct assay_run *r,
     json_t *o = json_object(), *a = json_array();
     uint64_t equal, n = checked(x, &equal);
 
-    json_object_set_new(o, "column",
-                        text(assay_column_name(assay_side_column(x->side))));
+    json_object_set_new(
+        o, "column",
+        assay_json_text(assay_column_name(assay_side_column(x->side))));
     json_object_set_new(o, "samples", json_integer(x->n_samples));
     json_object_set_new(o, "elements", json_integer((json_int_t)elements(x)));
     for (uint32_t k = 0; k < x->n; k++) {
@@ -305,9 +300,10 @@ static json_t *json_column(const struct assay_run *r,
         json_t *j = json_object();
 
         json_object_set_new(j, "index", json_integer(c->layer));
-        json_object_set_new(j, "name", text(r->s->layers[c->layer].name));
+        json_object_set_new(j, "name",
+                            assay_json_text(r->s->layers[c->layer].name));
         json_object_set_new(j, "culprit", json_boolean(c->is_culprit));
-        json_object_set_new(j, "hypothesis", text(c->cause));
+        json_object_set_new(j, "hypothesis", assay_json_text(c->cause));
         json_object_set_new(j, "inherits", json_boolean(c->inherits));
         for (unsigned what = 0; what < ASSAY_IMPACT_ALL; what++)
             json_object_set_new(j, whats[what], json_row(r, x, &c->rows[what]));
@@ -330,7 +326,7 @@ static int write_json(const struct assay_run *r, json_t *columns, int code,
     int rc = 0;
 
     json_object_set_new(root, "schema", json_string("assay-impact/1"));
-    json_object_set_new(root, "model", text(r->s->model_name));
+    json_object_set_new(root, "model", assay_json_text(r->s->model_name));
     json_object_set_new(root, "samples", json_integer(r->n_samples));
     json_object_set_new(root, "exit_code", json_integer(code));
     json_object_set(root, "columns", columns);

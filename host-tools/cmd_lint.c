@@ -10,6 +10,7 @@
 #include "host-tools/messages.h"
 #include "host-tools/model/file.h"
 #include "host-tools/prepare.h"
+#include "host-tools/report/json_text.h"
 #include "kernels/kernels.h"
 #include "lib/core/buf.h"
 #include "lib/engine/plan.h"
@@ -25,30 +26,17 @@ static void list_checks(void)
                k->text);
 }
 
-/* Names come from files: not valid UTF-8 is said in '?'. */
-static json_t *text(const char *s)
-{
-    json_t *j = json_string(s);
-    char safe[640];
-    size_t i;
-
-    if (j != NULL)
-        return j;
-    for (i = 0; s[i] != '\0' && i + 1 < sizeof(safe); i++)
-        safe[i] = (unsigned char)s[i] < 128 ? s[i] : '?';
-    safe[i] = '\0';
-    return json_string(safe);
-}
-
 static bool add_json(json_t *array, const struct assay_finding *f)
 {
     return json_array_append_new(
                array,
                json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "severity",
                          assay_severity_name(f->severity), "id", f->id, "layer",
-                         text(f->subject), "sentence", text(f->sentence),
-                         "expected", text(f->expected), "found", text(f->found),
-                         "file", text(f->file))) == 0;
+                         assay_json_text(f->subject), "sentence",
+                         assay_json_text(f->sentence), "expected",
+                         assay_json_text(f->expected), "found",
+                         assay_json_text(f->found), "file",
+                         assay_json_text(f->file))) == 0;
 }
 
 static json_t *to_json(const struct assay_prepared *p,
@@ -69,8 +57,9 @@ static json_t *to_json(const struct assay_prepared *p,
     assay_hex(p->slice->model_sha256, ASSAY_SHA256_LEN, hash);
     return json_pack(
         "{s:s, s:{s:o, s:s}, s:i, s:{s:I, s:I, s:I}, s:o, s:i}", "schema",
-        "assay-lint/1", "model", "name", text(p->slice->model_name), "sha256",
-        hash, "layers", (int)p->slice->n_layers, "counts", "contradictions",
+        "assay-lint/1", "model", "name", assay_json_text(p->slice->model_name),
+        "sha256", hash, "layers", (int)p->slice->n_layers, "counts",
+        "contradictions",
         (json_int_t)f->count[ASSAY_CONTRADICTION] +
             p->findings.count[ASSAY_CONTRADICTION],
         "warnings",

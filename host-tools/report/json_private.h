@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "host-tools/report/json_text.h"
 #include "host-tools/report/report.h"
 
 struct assay_report {
@@ -16,21 +17,6 @@ struct assay_report {
     uint32_t columns; /* of the compiled model */
     bool failed;      /* out of memory while building */
 };
-
-/* Not valid UTF-8 (hostile names): bytes above 127 become '?'. */
-static inline json_t *assay_json_text(const char *s)
-{
-    json_t *j = json_string(s != NULL ? s : "");
-    char safe[512];
-    size_t i;
-
-    if (j != NULL)
-        return j;
-    for (i = 0; s[i] != '\0' && i + 1 < sizeof(safe); i++)
-        safe[i] = (unsigned char)s[i] < 128 ? s[i] : '?';
-    safe[i] = '\0';
-    return json_string(safe);
-}
 
 static inline json_t *assay_json_integer(uint64_t v)
 {
