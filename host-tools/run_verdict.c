@@ -112,11 +112,25 @@ bool assay_run_partly_golden(const struct assay_run *r, uint32_t layer)
     return n > 0 && n < r->n_golden;
 }
 
-/* The readers' own: TENSOR/part/N, TENSOR/order/N, TENSOR/rankN/N. */
-static bool of_reader(const char *name)
+/* A tensor between the layers that one operation of the source became: the
+ * reader's own, no reference can have it. */
+static bool is_within_operation(const struct assay_run *r, uint32_t layer)
 {
-    return strstr(name, "/part/") != NULL || strstr(name, "/order/") != NULL ||
-           strstr(name, "/rank") != NULL;
+    const struct assay_layer *l = &r->s->layers[layer];
+    bool is_read = false;
+
+    for (uint32_t i = 0; i < r->s->n_layers; i++) {
+        const struct assay_layer *reader = &r->s->layers[i];
+
+        for (uint32_t k = 0; k < reader->n_inputs; k++) {
+            if (reader->inputs[k] != l->output)
+                continue;
+            if (reader->source_index != l->source_index)
+                return false;
+            is_read = true;
+        }
+    }
+    return is_read && !r->s->tensors[l->output].is_output;
 }
 
 bool assay_run_lacks_golden(const struct assay_run *r, uint32_t layer)
@@ -127,7 +141,7 @@ bool assay_run_lacks_golden(const struct assay_run *r, uint32_t layer)
 
     if (r->n_golden == 0 || r->layers[layer].n_golden > 0 ||
         l->op == ASSAY_OP_SKIPPED || !assay_dtype_is_int(t->dtype) ||
-        of_reader(t->name))
+        is_within_operation(r, layer))
         return false;
     for (uint32_t i = 0; i < r->s->n_layers; i++)
         have += r->layers[i].n_golden > 0;

@@ -292,6 +292,7 @@ static int view_channels(struct assay_slice *s, uint32_t at, uint32_t of,
     t = &s->tensors[*index];
     l->name = t->name;
     l->source_op = "edit";
+    l->source_index = s->layers[at > 0 ? at - 1 : at + 1].source_index;
     l->op = ASSAY_OP_VIEW;
     l->inputs[0] = of;
     l->output = *index;
