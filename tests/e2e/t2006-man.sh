@@ -3,7 +3,8 @@
 # The man page and --help say the same: options, commands, exit statuses.
 . "$(dirname "$0")/lib.sh"
 
-for command in run import show info mutate replay impact lint fit-arith; do
+for command in run import show info mutate replay impact lint fit-arith \
+    pinpoint explain; do
     "$assay" $command --help >"$work/help.$command"
 done
 "$assay" --help >"$work/help"
