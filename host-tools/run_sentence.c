@@ -77,7 +77,9 @@ bool assay_run_only_inherited(const struct assay_run_summary *s)
         if (s->side_status[side][ASSAY_ROW_INHERITED] > 0)
             return true;
     }
-    return s->status[ASSAY_ROW_INHERITED] > s->behind_islands;
+    /* Behind a float layer that is within its tolerance, where one is seen. */
+    return s->status[ASSAY_ROW_INHERITED] >
+           (s->islands > 0 ? s->behind_islands : 0);
 }
 
 static enum assay_message_id verdict_message(const struct assay_run *r,

@@ -71,4 +71,10 @@ run "$assay" run -m "$digits/model.onnx" -i "$digits/inputs" \
     -r "$work/o/outputs" --local -q
 expect_rc 0 "saved outputs are a reference of the same model"
 expect_out '21 exact' "all of them"
+
+# What differs only because of a layer that was not selected is no plain match.
+run "$assay" run "$digits" --local -q --arith pw4=q31_double --layers relu4
+expect_rc 0 "a layer that is equal given its own inputs"
+expect_out 'what feeds it and was not selected is not' "and what feeds it is not"
+
 finish
