@@ -3,9 +3,9 @@
  * Which entries of the catalogue reproduce what a suspect got. Every entry is
  * judged by bytes: `proved` means that every element of every sample of the
  * suspect equals, those that had been equal included. What a caller finds out
- * on further samples it adds by assay_cause_apply and assay_search_sort. Entries that change the program alone
- * share one set of accumulators; others are tried on a few output channels
- * first. Pure; one thread.
+ * on further samples it adds by assay_cause_apply and assay_search_sort. Entries
+ * that change the program alone share one set of accumulators; others are tried
+ * on a few output channels first. Pure; one thread.
  */
 #ifndef ASSAY_CAUSE_SEARCH_H
 #define ASSAY_CAUSE_SEARCH_H

@@ -21,7 +21,6 @@ is named: it is among the proved ones, or one that is gives the same bytes.
 
 The last line is `N of N first culprits right`; exit 1 when anything is wrong.
 """
-import argparse
 import json
 import os
 import random
@@ -186,14 +185,9 @@ def one(task):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--build", required=True)
-    p.add_argument("--qemu", default="qemu-aarch64")
-    p.add_argument("--target", choices=("local", "agent"), default="agent")
-    p.add_argument("--models", type=lambda s: s.split(","), default=[])
+    p = sweep.options()
     p.add_argument("--singles", type=int, default=80)
     p.add_argument("--pairs", type=int, default=160)
-    p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--seed", type=int, default=sweep.SEED)
     args = p.parse_args()
     begun = time.time()

@@ -339,14 +339,20 @@ def checks_of(layers):
     return tasks
 
 
-def main():
+def options():
+    """Those that culprits.py has, too."""
     p = argparse.ArgumentParser()
     p.add_argument("--build", required=True)
     p.add_argument("--qemu", default="qemu-aarch64")
     p.add_argument("--target", choices=("local", "agent"), default="agent")
     p.add_argument("--models", type=lambda s: s.split(","), default=[])
-    p.add_argument("--layers", type=lambda s: s.split(","), default=[])
     p.add_argument("--jobs", type=int, default=2)
+    return p
+
+
+def main():
+    p = options()
+    p.add_argument("--layers", type=lambda s: s.split(","), default=[])
     p.add_argument("--quick", type=int, default=0, metavar="N")
     p.add_argument("--least", type=int, default=100)
     p.add_argument("--write", action="store_true")
