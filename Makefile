@@ -35,7 +35,9 @@ SRC_proto := $(wildcard proto/*.c)
 SRC_agent := $(filter-out agent/main.c,$(wildcard agent/*.c))
 SRC_host := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c \
 	host-tools/model/*.c host-tools/vendor/*.c host-tools/diff/*.c \
-	host-tools/fit/*.c host-tools/lint/*.c host-tools/cause/*.c host-tools/report/*.c))
+	host-tools/fit/*.c host-tools/lint/*.c host-tools/cause/*.c \
+	host-tools/image/*.c host-tools/output/*.c host-tools/triage/*.c \
+	host-tools/report/*.c))
 SRC_kcheck := $(wildcard tests/kernels/*.c)
 SRC_vcheck := $(wildcard tests/vectors/*.c)
 # Scalar kernels are compiled without auto-vectorisation, so that the
@@ -44,8 +46,8 @@ CFLAGS_ref := -O2 -fno-tree-vectorize -fno-tree-slp-vectorize
 
 LIBS_core := -lxxhash -lmbedcrypto
 LIBS_assayd := -lprotobuf-c $(LIBS_core) -lpthread -ldl -lm
-LIBS_assay := -luv -lprotobuf-c -lzip -ljansson -lyaml $(LIBS_core) -lz -lpthread \
-	-ldl -lm
+LIBS_assay := -luv -lprotobuf-c -lzip -ljansson -lyaml -lpng -ljpeg \
+	$(LIBS_core) -lz -lpthread -ldl -lm
 
 PROTO_GEN := $(BUILD)/gen/proto/assay.pb-c.c $(BUILD)/gen/proto/assay.pb-c.h
 ONNX_GEN := $(BUILD)/gen/host-tools/model/onnx.pb-c.c \

@@ -29,9 +29,9 @@ die() {
 host="gcc make libc6-dev pkg-config gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross qemu-user protobuf-c-compiler protobuf-compiler
     libuv1-dev libprotobuf-c-dev libmbedtls-dev libxxhash-dev libzip-dev
-    libjansson-dev libyaml-dev zlib1g-dev"
+    libjansson-dev libyaml-dev libpng-dev libjpeg-dev zlib1g-dev"
 arm64="libc6 libuv1-dev libprotobuf-c-dev libmbedtls-dev libxxhash-dev
-    libzip-dev libjansson-dev libyaml-dev zlib1g-dev"
+    libzip-dev libjansson-dev libyaml-dev libpng-dev libjpeg-dev zlib1g-dev"
 # What only the tests need.
 host_check="git python3 python3-venv ca-certificates libcmocka-dev
     clang-format-14 strace file man-db procps"

@@ -314,7 +314,8 @@ static int refuse_option(const char *word, int opt, struct assay_err *err)
     for (size_t i = 0; i < N_ENTRIES; i++) {
         unsigned d = assay_edit_distance(name + 2, entries[i].name);
 
-        prefixes += strncmp(name + 2, entries[i].name, strlen(name) - 2) == 0;
+        prefixes += is_first(i) &&
+                    strncmp(name + 2, entries[i].name, strlen(name) - 2) == 0;
         if (entries[i].key != ASSAY_OPT_NONE && d < best) {
             best = d;
             best_name = entries[i].name;
@@ -339,11 +340,33 @@ static const struct entry *entry_of(int value)
     return NULL;
 }
 
+/* Of the options with this name the one that the command has, else this. */
+static const struct entry *meaning_for(const struct entry *e,
+                                       enum assay_command command)
+{
+    for (size_t i = 0; i < N_ENTRIES; i++) {
+        if ((entries[i].commands & (unsigned)command) != 0 &&
+            strcmp(entries[i].name, e->name) == 0)
+            return &entries[i];
+    }
+    return e;
+}
+
+static bool is_first(size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (strcmp(entries[k].name, entries[i].name) == 0)
+            return false;
+    }
+    return true;
+}
+
 static int take_option(struct assay_options *o, const struct entry *e,
                        const char *value, struct assay_err *err)
 {
     char name[64];
 
+    e = meaning_for(e, o->command);
     snprintf(name, sizeof(name), "--%s", e->name);
     if (e->key == ASSAY_OPT_NONE)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_LATER_OPTION,
@@ -359,7 +382,9 @@ static void fill_getopt(struct option *longs, char *shorts)
 {
     *shorts++ = ':';
     for (size_t i = 0; i < N_ENTRIES; i++) {
-        longs[i] = (struct option){
+        if (!is_first(i))
+            continue;
+        *longs++ = (struct option){
             .name = entries[i].name,
             .has_arg = entries[i].arg != NULL ? required_argument : no_argument,
             .val = FIRST_VAL + (int)i,
@@ -370,7 +395,7 @@ static void fill_getopt(struct option *longs, char *shorts)
         if (entries[i].arg != NULL)
             *shorts++ = ':';
     }
-    longs[N_ENTRIES] = (struct option){.name = NULL};
+    *longs = (struct option){.name = NULL};
     *shorts = '\0';
 }
 
@@ -445,6 +470,7 @@ static int parse_command_line(struct assay_options *o, int argc, char **argv,
         if (c == '?' || e == NULL)
             return refuse_option(argv[optind - 1], optopt, err);
         if (c == ':') {
+            e = meaning_for(e, o->command);
             snprintf(name, sizeof(name), "--%s", e->name);
             if (e->key == ASSAY_OPT_NONE)
                 return take_option(o, e, NULL, err);
