@@ -291,6 +291,16 @@ static int refuse_command(const char *name, struct assay_err *err)
                               "name", name, "near", near, NULL);
 }
 
+/* Of the options with its name. */
+static bool is_first(size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (strcmp(entries[k].name, entries[i].name) == 0)
+            return false;
+    }
+    return true;
+}
+
 /* The sentence for what getopt_long does not know. */
 static int refuse_option(const char *word, int opt, struct assay_err *err)
 {
@@ -350,15 +360,6 @@ static const struct entry *meaning_for(const struct entry *e,
             return &entries[i];
     }
     return e;
-}
-
-static bool is_first(size_t i)
-{
-    for (size_t k = 0; k < i; k++) {
-        if (strcmp(entries[k].name, entries[i].name) == 0)
-            return false;
-    }
-    return true;
 }
 
 static int take_option(struct assay_options *o, const struct entry *e,
