@@ -106,7 +106,7 @@ static int open_case(struct assay_prepared *p, const struct assay_options *o,
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", path, NULL);
     return assay_case_from_files(&p->c, path, o->inputs.v, o->inputs.n,
-                                 o->reference, &p->note, err);
+                                 o->reference, NULL, &p->note, err);
 }
 
 static int read_scales(struct assay_prepared *p, const char *const *paths,

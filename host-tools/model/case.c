@@ -351,7 +351,7 @@ static int take_inputs(struct assay_case *c, struct list *files,
     size_t rows = 0;
     int rc = 0;
 
-    if (files->n == 1)
+    if (files->n == 1 && !c->maker)
         rc = assay_case_rows(c->model_path, files->items[0], &rows, note, err);
     if (rc)
         return rc;
@@ -387,10 +387,11 @@ static int take_goldens(struct assay_case *c, const char *reference,
 int assay_case_from_files(struct assay_case *out, const char *model,
                           const char *const *inputs, size_t n_inputs,
                           const char *reference,
+                          const struct assay_case_maker *maker,
                           const struct assay_model_note *note,
                           struct assay_err *err)
 {
-    struct assay_case c = {0};
+    struct assay_case c = {.maker = maker};
     struct list files = {0};
     int rc = name_case(&c, model, err);
 

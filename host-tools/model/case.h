@@ -37,6 +37,14 @@ struct assay_case_difference {
     char subject[128], file[256], expected[96], found[96], sentence[400];
 };
 
+/* Inputs that are made of their files (pictures) and not read from them. */
+struct assay_case_maker {
+    void *self;
+    /* Arrays for all inputs of the model, as the file would hold them. */
+    int (*make)(void *self, const char *path, struct assay_npz *out,
+                struct assay_err *err);
+};
+
 struct assay_case {
     char *name;   /* folder or model name */
     char *folder; /* NULL when made from files */
@@ -46,6 +54,7 @@ struct assay_case {
     char **goldens; /* n_samples paths, NULL entries: none for that sample */
     size_t *input_rows; /* n_samples: which row of the first axis of the */
                         /* inputs' arrays; ASSAY_CASE_WHOLE: all of it */
+    const struct assay_case_maker *maker; /* borrowed; NULL: arrays are read */
     bool has_goldens;
     /* From case.json and the first golden's __meta__; "" where unknown. */
     char model_sha256[65];
@@ -68,10 +77,12 @@ int assay_case_open(struct assay_case *out, const char *folder,
     ASSAY_MUST_CHECK;
 /* From -m, -i (n_inputs files: npz, npy, or a folder of npz), -r. An inputs
  * npz whose arrays have one more leading sample axis than the model's input
- * counts as that many samples (first axis = samples). */
+ * counts as that many samples (first axis = samples). With a maker, which is
+ * borrowed and asked when a sample is read, each file is one sample. */
 int assay_case_from_files(struct assay_case *out, const char *model,
                           const char *const *inputs, size_t n_inputs,
                           const char *reference,
+                          const struct assay_case_maker *maker,
                           const struct assay_model_note *note,
                           struct assay_err *err) ASSAY_MUST_CHECK;
 /* Finds the compiled model's columns: paths[side] (an option's) or the

@@ -155,7 +155,10 @@ static void sample_stem(const struct assay_case *c, size_t sample, char *out,
     }
     snprintf(out, cap, "%s", slash ? slash + 1 : path);
     n = strlen(out);
-    if (n > 4 && (!strcmp(out + n - 4, ".npz") || !strcmp(out + n - 4, ".npy")))
+    if (c->maker && strrchr(out, '.')) /* photo.jpg */
+        *strrchr(out, '.') = '\0';
+    else if (n > 4 &&
+             (!strcmp(out + n - 4, ".npz") || !strcmp(out + n - 4, ".npy")))
         out[n - 4] = '\0';
 }
 

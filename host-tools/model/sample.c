@@ -30,6 +30,15 @@ static int read_file(struct assay_npz *z, const char *path,
     return assay_npz_read(z, path, note, err);
 }
 
+static int read_inputs(struct assay_npz *z, const struct assay_case *c,
+                       size_t sample, const struct assay_model_note *note,
+                       struct assay_err *err)
+{
+    if (c->maker)
+        return c->maker->make(c->maker->self, c->inputs[sample], z, err);
+    return read_file(z, c->inputs[sample], note, err);
+}
+
 void assay_sample_shape(char *out, size_t cap, uint32_t rank,
                         const int64_t *dims)
 {
@@ -231,7 +240,7 @@ int assay_case_inputs(struct assay_sample *out, const struct assay_case *c,
         return assay_record_sample(out, c, sample, slice, ASSAY_RECORD_INPUTS,
                                    err);
     if (!rc)
-        rc = read_file(&z, c->inputs[sample], note, err);
+        rc = read_inputs(&z, c, sample, note, err);
     if (!rc)
         rc = assay_sample_new(&s, slice, err);
     for (uint32_t t = 0; !rc && t < slice->n_tensors; t++) {
@@ -308,7 +317,7 @@ static int check_bindings(const struct assay_case *c, size_t sample,
                               c->goldens[sample], c->model_sha256, have);
         return 0;
     }
-    rc = read_file(&h.z, c->inputs[sample], NULL, err);
+    rc = read_inputs(&h.z, c, sample, NULL, err);
     if (!rc)
         rc = assay_case_check_meta(golden->meta, c->goldens[sample],
                                    slice->model_sha256, hash_input, &h, err);

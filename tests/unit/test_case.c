@@ -171,7 +171,7 @@ static void test_rows(void **state)
         all[i] = (float)i;
     write_array("rows.npz", "in0", 4, many, all);
     assert_int_equal(assay_case_from_files(&c, at("model.onnx"), inputs, 1,
-                                           NULL, NULL, &err),
+                                           NULL, NULL, NULL, &err),
                      0);
     assert_int_equal(c.n_samples, 3);
     assert_false(c.has_goldens);
