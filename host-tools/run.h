@@ -142,8 +142,9 @@ struct assay_run {
     struct assay_fit_session *fit;   /* what would fit, or NULL */
     struct assay_run_causes *causes; /* run_cause.h; NULL: no culprit */
     struct assay_run_failing failing;
-    struct assay_run_other *other;   /* run_other.h; NULL: none */
-    struct assay_run_probes *probes; /* run_probe.h; NULL: none */
+    struct assay_run_other *other;         /* run_other.h; NULL: none */
+    struct assay_run_probes *probes;       /* run_probe.h; NULL: none */
+    struct assay_run_inputs *inputs_found; /* run_input.h, in arena; or NULL */
 };
 
 /* select.c: fills run and selected of every layer. */

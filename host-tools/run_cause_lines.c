@@ -5,7 +5,7 @@
 
 #include "host-tools/run_bad.h"
 #include "host-tools/run_cause_looks.h"
-#include "host-tools/run_lines.h"
+#include "host-tools/run_input.h"
 #include "host-tools/run_other.h"
 
 #define TEXT 1024
@@ -389,7 +389,10 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
     const struct assay_run_suspect *k = assay_run_cause_of(r, layer, column);
 
     out[0] = '\0';
-    if (k != NULL && k->has_layout)
+    if (column >= ASSAY_COL_SIM &&
+        r->layers[layer].side[column - ASSAY_COL_SIM].input_differs)
+        snprintf(out, cap, "%s", assay_run_input_id(r, column));
+    else if (k != NULL && k->has_layout)
         assay_run_cause_layout(k, out, cap);
     else if (k != NULL && proved_in(k) != NULL)
         what_of(r, k, &proved_in(k)->v[0], out, cap);
@@ -402,6 +405,9 @@ const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer)
         const struct assay_run_suspect *k =
             assay_run_cause_of(r, layer, (enum assay_column)c);
 
+        if (c >= ASSAY_COL_SIM &&
+            r->layers[layer].side[c - ASSAY_COL_SIM].input_differs)
+            return assay_run_input_id(r, (enum assay_column)c);
         if (k != NULL && k->has_layout)
             return k->layout.id;
         if (k != NULL && proved_in(k) != NULL)

@@ -7,7 +7,7 @@
 #include "host-tools/report/report.h"
 #include "host-tools/run_bad.h"
 #include "host-tools/run_failing.h"
-#include "host-tools/run_lines.h"
+#include "host-tools/run_input.h"
 #include "host-tools/run_pattern.h"
 
 #define TEXT 1024
@@ -393,10 +393,10 @@ static void cpu_lines(const struct assay_run *r, uint32_t layer,
     layer_line(r, y, l);
 }
 
-static void input_lines(const struct assay_run *r,
-                        const struct assay_run_side *side,
+static void input_lines(const struct assay_run *r, enum assay_column column,
                         struct assay_lines *l)
 {
+    const struct assay_run_side *side = &r->sides[column - ASSAY_COL_SIM];
     const struct assay_tensor *t = &r->s->tensors[side->input];
     char text[TEXT], name[200];
 
@@ -405,6 +405,7 @@ static void input_lines(const struct assay_run *r,
     assay_message(text, sizeof(text), ASSAY_MSG_WHERE_INPUT, "input", name,
                   NULL);
     assay_line_add(l, "          ", text);
+    assay_run_input_lines(r, column, l);
 }
 
 static void side_lines(const struct assay_run *r, uint32_t layer,
@@ -417,7 +418,7 @@ static void side_lines(const struct assay_run *r, uint32_t layer,
     char text[TEXT], cpu[96], sim[96], bpu[96];
 
     if (k->side[column - ASSAY_COL_SIM].input_differs)
-        input_lines(r, &r->sides[column - ASSAY_COL_SIM], l);
+        input_lines(r, column, l);
     else if (!is_layout(r, layer, column) && !edge_line(t, d, "  where   ", l))
         where_lines(r, t, d, k->column[column].count, l);
     if (through_text(r, layer, column, text, sizeof(text))[0] != '\0')

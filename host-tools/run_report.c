@@ -9,6 +9,7 @@
 #include "host-tools/report/report.h"
 #include "host-tools/run_bad.h"
 #include "host-tools/run_failing.h"
+#include "host-tools/run_input.h"
 #include "host-tools/run_pattern.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
@@ -335,6 +336,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
             r->reruns[c].layers, r->reruns[c].tensors, r->reruns[c].bytes};
     if (!assay_run_pattern(r, sum, &f->pattern))
         f->pattern.modulus = 0;
+    f->n_inputs = assay_run_inputs_report(r, &f->inputs);
     f->n_bad = assay_run_bad_samples(r, &f->bad);
     f->n_fits = assay_run_fits(r, &f->fits);
     memcpy(f->status, sum->row_status, sizeof(f->status));

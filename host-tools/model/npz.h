@@ -48,6 +48,9 @@ int assay_npz_add(struct assay_npz_writer *w, const char *name,
 int assay_npz_add_tensor(struct assay_npz_writer *w,
                          const struct assay_tensor *t, const void *data,
                          struct assay_err *err) ASSAY_MUST_CHECK;
+/* The same without a file: dense bytes of t into `source`, which has room. */
+void assay_npz_source_order(const struct assay_tensor *t, const void *stored,
+                            void *source);
 int assay_npz_finish(struct assay_npz_writer *w, struct assay_err *err)
     ASSAY_MUST_CHECK;                             /* frees w */
 void assay_npz_abort(struct assay_npz_writer *w); /* NULL safe, frees w */

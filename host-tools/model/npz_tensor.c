@@ -5,13 +5,18 @@
 #include "host-tools/model/npz.h"
 
 /* Stored order to the source's: dst axis perm[i] is stored axis i. */
-static void permute(const struct assay_tensor *t, size_t elem,
-                    const uint8_t *src, uint8_t *dst, size_t count)
+void assay_npz_source_order(const struct assay_tensor *t, const void *stored,
+                            void *source)
 {
+    const uint8_t *src = stored;
+    uint8_t *dst = source;
+    size_t elem = assay_dtype_bytes(t->dtype), count, bytes;
     int64_t dims[ASSAY_MAX_RANK] = {0};
     size_t stride[ASSAY_MAX_RANK] = {0}, at = elem;
     size_t index[ASSAY_MAX_RANK] = {0};
 
+    if (assay_tensor_count(t, &count, &bytes, NULL) < 0)
+        return; /* no slice has such a tensor */
     assay_tensor_source_dims(t, dims);
     for (uint32_t a = t->rank; a-- > 0;) { /* bytes, by source axis */
         stride[a] = at;
@@ -45,7 +50,7 @@ int assay_npz_add_tensor(struct assay_npz_writer *w,
     moved = assay_alloc(bytes + 1);
     if (moved == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "%.200s: out of memory", t->name);
-    permute(t, assay_dtype_bytes(t->dtype), data, moved, count);
+    assay_npz_source_order(t, data, moved);
     assay_tensor_source_dims(t, dims);
     rc = assay_npz_add(w, t->name, t->dtype, t->rank, dims, moved, err);
     assay_free(moved);

@@ -438,6 +438,7 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
         r->failed = true;
     assay_json_set(r, r->root, "fits", fits(r, f));
     assay_json_causes(r, f);
+    assay_json_inputs(r, f);
     assay_json_set(r, r->root, "verdict",
                    f->has_verdict
                        ? assay_json_text(assay_verdict_name(f->verdict))

@@ -37,6 +37,9 @@ static inline void assay_json_append(struct assay_report *r, json_t *array,
         r->failed = true;
 }
 
+/* Puts what is known of inputs that differ into r->root; json_inputs.c. */
+void assay_json_inputs(struct assay_report *r,
+                       const struct assay_report_foot *f);
 /* Puts hypotheses and culprits into r->root. */
 void assay_json_causes(struct assay_report *r,
                        const struct assay_report_foot *f);

@@ -111,6 +111,30 @@ struct assay_report_bad {
     uint64_t mismatch; /* elements of all its culprits */
 };
 
+/* One thing that gives every element of an input that a column has otherwise.
+ * Of all: elements that it says something about. */
+struct assay_report_input_cause {
+    const char *id;   /* "Y6", "L1+U1" */
+    const char *what; /* in words */
+    const char *fix;  /* what to change; "" nothing to say */
+    bool within;      /* floats: not to the bit */
+    uint64_t all_matched;
+};
+#define ASSAY_REPORT_INPUT_CAUSES 12
+/* An input of the model that a column has otherwise than it was given. */
+struct assay_report_input {
+    enum assay_column column;
+    uint32_t tensor;
+    const char *name;
+    uint32_t n_samples; /* that were looked at */
+    uint64_t differing, all;
+    uint32_t n, n_more; /* causes that this data does not tell apart */
+    struct assay_report_input_cause causes[ASSAY_REPORT_INPUT_CAUSES];
+    const char *nearest; /* nothing fits: what comes near it; "" */
+    /* "your script feeds ..., the model wants ..."; "" without a picture */
+    const char *sentence;
+};
+
 /* What is known behind the last row. */
 struct assay_report_foot {
     uint32_t expected, received, compared, skipped;
@@ -124,6 +148,8 @@ struct assay_report_foot {
     size_t n_culprits;
     const struct assay_report_hypothesis *hypotheses;
     size_t n_hypotheses;
+    const struct assay_report_input *inputs;
+    size_t n_inputs;
     const struct assay_report_bad *bad; /* the worst first */
     size_t n_bad;
     struct assay_report_reruns reruns[ASSAY_COL_COUNT]; /* host: none */
