@@ -151,7 +151,7 @@ int assay_run_input_bytes(struct assay_run *r, struct assay_report_input *in,
     struct assay_output_result *found = assay_calloc(1, sizeof(*found));
     const struct assay_tensor *t = &r->s->tensors[in->tensor];
     struct assay_output_model m = {
-        d->n_inputs, d->n_samples, heads, 0, 0, 0, 0};
+        .n_heads = d->n_inputs, .n_samples = d->n_samples, .heads = heads};
     struct assay_output_got got = {
         .name = t->name,
         .dtype = t->dtype,
