@@ -3,6 +3,7 @@
  * for what an application read wrongly, turned to the other end. */
 #include "host-tools/run_input.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,17 +130,53 @@ static bool is_reversed(const struct assay_tensor *t,
     return false;
 }
 
-/* What the search's own evidence says where no chain of steps fits. */
-static void add_evidence(struct assay_run *r, struct assay_report_input *in,
-                         const struct assay_output_evidence *e)
+/* Floats that are `ratio` times what was given, or that plus `offset`; where
+ * they are nothing of the kind, false. */
+static bool is_affine(const struct assay_tensor *t,
+                      const struct assay_run_input_data *d, double ratio,
+                      double offset)
 {
-    if (e->comparable && e->has_ratio)
+    size_t n, bytes;
+
+    if (assay_tensor_count(t, &n, &bytes, NULL) < 0)
+        return false;
+    for (uint32_t s = 0; s < d->n_samples; s++) {
+        const float *a = d->given[d->which][s], *b = d->got[s];
+
+        for (size_t i = 0; a != NULL && b != NULL && i < n; i++) {
+            double want = ratio * (double)a[i] + offset;
+
+            if (!(fabs((double)b[i] - want) <= 1e-5 * fabs(want) + 1e-6))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The largest element of the first sample says what the number would be. */
+static void try_affine(struct assay_run *r, struct assay_report_input *in,
+                       const struct assay_tensor *t,
+                       const struct assay_run_input_data *d)
+{
+    const float *a = d->given[d->which][0], *b = d->got[0];
+    size_t n, bytes, most = 0;
+    double ratio, offset;
+
+    if (t->dtype != ASSAY_F32 || a == NULL || b == NULL ||
+        assay_tensor_count(t, &n, &bytes, NULL) < 0 || n == 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (fabsf(a[i]) > fabsf(a[most]))
+            most = i;
+    }
+    offset = (double)b[most] - (double)a[most];
+    ratio = a[most] != 0.0f ? (double)b[most] / (double)a[most] : 0.0;
+    if (ratio != 0.0 && is_affine(t, d, ratio, 0.0))
         add_cause(r, in, "Q3", ASSAY_MSG_INPUT_RATIO,
-                  assay_num_g(6, e->ratio).text, ASSAY_MSG_INPUT_RATIO_FIX,
-                  true);
-    else if (e->comparable && e->has_offset)
+                  assay_num_g(6, ratio).text, ASSAY_MSG_INPUT_RATIO_FIX, true);
+    else if (is_affine(t, d, 1.0, offset))
         add_cause(r, in, "Y9", ASSAY_MSG_INPUT_OFFSET,
-                  assay_num_g(6, e->offset).text, ASSAY_MSG_INPUT_OFFSET_FIX,
+                  assay_num_g(6, offset).text, ASSAY_MSG_INPUT_OFFSET_FIX,
                   true);
 }
 
@@ -180,7 +217,7 @@ int assay_run_input_bytes(struct assay_run *r, struct assay_report_input *in,
                 add_hit(r, in, &found->hits[i]);
         }
         if (rc == 0 && in->n == 0)
-            add_evidence(r, in, &found->evidence);
+            try_affine(r, in, t, d);
     }
     assay_free(found);
     assay_free(heads);

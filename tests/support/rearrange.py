@@ -14,6 +14,7 @@ rearrange.py DIR NAME pack K         NCHW as [C/K][H][W][K]
 rearrange.py DIR NAME become OTHER   another array's elements, and back
 rearrange.py DIR NAME noise SEED     every fifth element another value
 rearrange.py DIR NAME add N          integers, saturated
+rearrange.py DIR NAME times X        floats
 rearrange.py DIR NAME add-at N AXIS LO HI
                                      only where AXIS is LO..HI
 rearrange.py DIR NAME add-ring N     only at the edge of an NCHW image
@@ -125,6 +126,8 @@ def changed(data, how, args):
         v = pack(shape, v, *args)
     elif how == "noise":
         v = noise(descr, v, *args)
+    elif how == "times":
+        v = [x * float(args[0]) for x in v]
     elif how == "add":
         v = add(descr, shape, v, int(args[0]), lambda at: True)
     elif how == "add-at":
