@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of the JSON report: json.c writes it, json_causes.c what it says
- * of culprits and their causes. One thread.
+ * of culprits and their causes, json_chain.c the artefacts. One thread.
  */
 #ifndef ASSAY_REPORT_JSON_PRIVATE_H
 #define ASSAY_REPORT_JSON_PRIVATE_H
@@ -36,6 +36,10 @@ static inline void assay_json_append(struct assay_report *r, json_t *array,
     if (value == NULL || json_array_append_new(array, value) != 0)
         r->failed = true;
 }
+
+/* json_chain.c: chain, preflight and previous into r->root. */
+void assay_json_chain(struct assay_report *r,
+                      const struct assay_report_head *h);
 
 /* Puts hypotheses and culprits into r->root. */
 void assay_json_causes(struct assay_report *r,
