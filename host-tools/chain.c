@@ -63,6 +63,7 @@ void assay_chain_compare(struct assay_stale *out,
 {
     const uint32_t model = 1u << ASSAY_CHAIN_FLOAT | 1u << ASSAY_CHAIN_FIXED;
     const uint32_t compiled = 1u << ASSAY_CHAIN_COMPILED;
+    const uint32_t columns = 1u << ASSAY_CHAIN_SIM | 1u << ASSAY_CHAIN_BPU;
     bool came_or_went = false;
 
     memset(out, 0, sizeof(*out));
@@ -80,8 +81,11 @@ void assay_chain_compare(struct assay_stale *out,
     }
     if (now->matched)
         return;
-    if ((out->changed & ~(1u << ASSAY_CHAIN_SIM | 1u << ASSAY_CHAIN_BPU)) !=
-        0) {
+    if ((out->changed & model) != 0 && (out->unchanged & compiled) != 0) {
+        out->kind = ASSAY_STALE_COMPILED;
+        return;
+    }
+    if ((out->changed & ~columns) != 0) {
         for (unsigned side = 2; side-- > 0;) {
             if (same_content(out, before, now, side)) {
                 out->kind = ASSAY_STALE_CONTENT;
@@ -90,11 +94,9 @@ void assay_chain_compare(struct assay_stale *out,
         }
     }
     out->layers = out->moved = out->side = 0;
-    if ((out->changed & model) != 0 && (out->unchanged & compiled) != 0)
-        out->kind = ASSAY_STALE_COMPILED;
-    else if ((out->changed & 1u << ASSAY_CHAIN_GOLDEN) != 0 &&
-             (out->unchanged & compiled) != 0 &&
-             (out->unchanged & 1u << ASSAY_CHAIN_INPUTS) != 0)
+    if ((out->changed & 1u << ASSAY_CHAIN_GOLDEN) != 0 &&
+        (out->unchanged & compiled) != 0 &&
+        (out->unchanged & 1u << ASSAY_CHAIN_INPUTS) != 0)
         out->kind = ASSAY_STALE_GOLDEN;
     else if (fix && out->changed == 0 && !came_or_went && out->unchanged != 0 &&
              !before->matched)

@@ -50,8 +50,8 @@ struct assay_chain_layers {
 
 enum assay_stale_kind {
     ASSAY_STALE_NOT = 0,
-    ASSAY_STALE_CONTENT,  /* a column gave the earlier run's bits again */
     ASSAY_STALE_COMPILED, /* the model changed, the compiled file did not */
+    ASSAY_STALE_CONTENT,  /* a column gave the earlier run's bits again */
     ASSAY_STALE_GOLDEN,   /* the reference changed, nothing else did */
     ASSAY_STALE_NOTHING,  /* nothing changed at all */
 };

@@ -102,9 +102,22 @@ static bool marches_fit(const char *x, const char *y, bool families)
     return strcmp(a, b) == 0;
 }
 
+/* Does the text have this word, not as a part of another? */
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = text; *p != '\0'; p++) {
+        if (strncasecmp(p, word, n) == 0 &&
+            (p == text || !isalnum((unsigned char)p[-1])) &&
+            !isalnum((unsigned char)p[n]))
+            return true;
+    }
+    return false;
+}
+
 const char *assay_march_of_soc(const char *soc)
 {
-    /* The longer names first. */
     static const struct {
         const char *word, *march;
     } socs[] = {
@@ -114,16 +127,14 @@ const char *assay_march_of_soc(const char *soc)
         {"j5", "bayes"},      {"x3", "bernoulli2"}, {"xj3", "bernoulli2"},
         {"j3", "bernoulli2"},
     };
+    /* Short names are those of other makers' boards, too. */
+    bool vendor = has_word(soc, "rdk") || has_word(soc, "hobot") ||
+                  has_word(soc, "horizon") || has_word(soc, "robotics");
 
     for (size_t i = 0; i < sizeof(socs) / sizeof(socs[0]); i++) {
-        size_t n = strlen(socs[i].word);
-
-        for (const char *p = soc; *p != '\0'; p++) {
-            if (strncasecmp(p, socs[i].word, n) == 0 &&
-                (p == soc || !isalnum((unsigned char)p[-1])) &&
-                !isalnum((unsigned char)p[n]))
-                return socs[i].march;
-        }
+        if (strcasecmp(soc, socs[i].word) == 0 ||
+            (vendor && has_word(soc, socs[i].word)))
+            return socs[i].march;
     }
     return "";
 }
@@ -392,8 +403,10 @@ static void side(const struct assay_claim *c, char *out, size_t cap)
                  march[0] != '\0' ? "for" : "of", what);
         break;
     case ASSAY_BY_LOADED:
-        snprintf(out, cap, "the model '%.60s' that was loaded is built with %s",
-                 c->model[0] != '\0' ? c->model : "?", what);
+        snprintf(out, cap,
+                 "the model %s%.60s%sthat was loaded is built with %s",
+                 c->model[0] != '\0' ? "'" : "", c->model,
+                 c->model[0] != '\0' ? "' " : "", what);
         break;
     case ASSAY_BY_COLUMN:
         snprintf(out, cap, "a column was made for %s", what);
