@@ -34,6 +34,7 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
         .build_id = ASSAY_VERSION,
         .board_id = a->board_id,
         .soc = a->sysinfo.soc,
+        .runtime = a->sysinfo.runtime,
         .firmware = a->sysinfo.firmware,
         .machine = a->sysinfo.machine,
         .features = a->sysinfo.features,

@@ -2,8 +2,11 @@
 #include "agent/sysinfo.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/utsname.h>
@@ -58,6 +61,87 @@ static void read_line(const char *path, char *out, size_t cap)
     }
 }
 
+#define RUNTIME_NAME 64u
+#define RUNTIME_FILES 24u
+#define RUNTIME_ENTRIES 20000u /* of one folder, that are looked at */
+
+static bool is_runtime(const char *name)
+{
+    static const char *const begins[] = {"libhbrt", "libhbucp", "libdnn.",
+                                         "libdnn_"};
+    size_t n = strlen(name);
+
+    if (n >= RUNTIME_NAME || strstr(name, ".so") == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!isalnum((unsigned char)name[i]) && strchr("._+-", name[i]) == NULL)
+            return false;
+    }
+    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static size_t list_runtime(const char *folder,
+                           char names[RUNTIME_FILES][RUNTIME_NAME], size_t n)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    unsigned entries = 0;
+
+    while (d != NULL && (e = readdir(d)) != NULL && n < RUNTIME_FILES &&
+           entries++ < RUNTIME_ENTRIES) {
+        if (is_runtime(e->d_name))
+            snprintf(names[n++], RUNTIME_NAME, "%s", e->d_name);
+    }
+    if (d != NULL)
+        closedir(d);
+    return n;
+}
+
+void assay_sysinfo_runtime(const char *folders, char *out, uint32_t cap)
+{
+    char names[RUNTIME_FILES][RUNTIME_NAME], folder[1024];
+    size_t n = 0, len = 0;
+
+    while (*folders != '\0') {
+        size_t k = strcspn(folders, ":");
+
+        if (k > 0 && k < sizeof(folder)) {
+            memcpy(folder, folders, k);
+            folder[k] = '\0';
+            n = list_runtime(folder, names, n);
+        }
+        folders += k + (folders[k] == ':');
+    }
+    qsort(names, n, sizeof(names[0]), by_name);
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        if ((i > 0 && strcmp(names[i], names[i - 1]) == 0) ||
+            len + strlen(names[i]) + 2 > cap)
+            continue;
+        len += (size_t)sprintf(out + len, "%s%s", len > 0 ? " " : "", names[i]);
+    }
+}
+
+/* Where the vendor installs it, and where the environment says. */
+static void read_runtime(char *out, uint32_t cap)
+{
+    const char *path = getenv("LD_LIBRARY_PATH");
+    char folders[4096];
+
+    snprintf(folders, sizeof(folders), "/usr/hobot/lib:%.4000s",
+             path != NULL ? path : "");
+    assay_sysinfo_runtime(folders, out, cap);
+}
+
 void assay_sysinfo_read(struct assay_sysinfo *out)
 {
     struct utsname u;
@@ -77,6 +161,9 @@ void assay_sysinfo_read(struct assay_sysinfo *out)
     if (out->host[0] == '\0')
         snprintf(out->host, sizeof(out->host), "board");
     read_line("/proc/device-tree/model", out->soc, sizeof(out->soc));
+    if (out->soc[0] == '\0')
+        read_line("/sys/class/socinfo/soc_name", out->soc, sizeof(out->soc));
+    read_runtime(out->runtime, sizeof(out->runtime));
 #ifdef __aarch64__
     assay_sysinfo_features(getauxval(AT_HWCAP), getauxval(AT_HWCAP2),
                            out->features, sizeof(out->features));

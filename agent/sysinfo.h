@@ -11,10 +11,14 @@ struct assay_sysinfo {
     char firmware[130]; /* kernel release */
     char machine[65];
     char features[256]; /* "asimd asimddp" */
+    char runtime[512];  /* "libdnn.so.1.24.5 libhbrt_bayes_aarch64.so" */
     uint32_t cores;
 };
 
 void assay_sysinfo_read(struct assay_sysinfo *out);
+/* File names of the vendor's runtime in folders that are divided by ':', by
+ * name, each once; "" there are none. No file is opened. */
+void assay_sysinfo_runtime(const char *folders, char *out, uint32_t cap);
 /* Names of the hwcap words' bits, pure. */
 void assay_sysinfo_features(uint64_t hwcap, uint64_t hwcap2, char *out,
                             uint32_t cap);

@@ -22,6 +22,7 @@
 struct assay_backend_info {
     const char *board_id; /* "local" for this process */
     const char *soc;      /* "" unknown */
+    const char *runtime;  /* file names of the vendor's runtime; "" none */
     const char *build_id; /* agent version */
     const char *kernels;  /* "dotprod", "neon", "scalar": highest rung */
     const char *features; /* "asimd asimddp" */

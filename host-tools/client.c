@@ -387,6 +387,7 @@ static int client_info(struct assay_backend *b, struct assay_backend_info *out,
     c->info_msg = answer;
     printable(i->board_id);
     printable(i->soc);
+    printable(i->runtime);
     printable(i->build_id);
     printable(i->kernels);
     printable(i->features);
@@ -394,6 +395,7 @@ static int client_info(struct assay_backend *b, struct assay_backend_info *out,
     *out = (struct assay_backend_info){
         .board_id = i->board_id,
         .soc = i->soc,
+        .runtime = i->runtime,
         .build_id = i->build_id,
         .kernels = i->kernels,
         .features = i->features,

@@ -58,6 +58,9 @@ static void print_info(const struct assay_backend_info *i)
            assay_message(text, sizeof(text), ASSAY_MSG_INFO_KERNELS, "kernels",
                          i->kernels, "also",
                          also_of(i->kernels, also, sizeof(also)), NULL));
+    if (i->runtime[0] != '\0')
+        printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_INFO_RUNTIME,
+                                     "files", i->runtime, NULL));
     if (i->lease_owner[0] == '\0')
         assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_FREE, NULL);
     else

@@ -10,9 +10,11 @@
 #include "host-tools/messages.h"
 #include "host-tools/run_bad.h"
 #include "host-tools/run_cause.h"
+#include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_input.h"
 #include "host-tools/run_other.h"
+#include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
@@ -98,10 +100,13 @@ static int dry_run(struct assay_run *r, struct assay_err *err)
         memset(&r->inputs, 0, sizeof(r->inputs));
         memset(&r->golden, 0, sizeof(r->golden));
     }
+    if (rc == 0)
+        rc = assay_run_preflight(r, err);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < r->s->n_layers; i++)
         n += r->layers[i].run;
+    assay_run_preflight_table(r);
     printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_DRY_RUN,
                                  "layers", assay_num_u(n).text, "samples",
                                  assay_num_u(r->n_samples).text, "target",
@@ -123,6 +128,9 @@ static int connect_board(struct assay_run *r, struct assay_err *err)
     if (rc == 0)
         rc = r->board->vt->info(r->board, &r->info, err);
     if (rc < 0)
+        return rc;
+    rc = assay_run_preflight(r, err);
+    if (rc < 0 || assay_run_preflight_stops(r))
         return rc;
     r->scalar_only = (r->info.cpu_flags & r->o->cpumask) == 0;
     assay_message(text, sizeof(text), ASSAY_MSG_PHASE_LOAD, "layers",
@@ -244,6 +252,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
         assay_run_replay_begin(&r);
     if (rc == 0 && !o->list)
         rc = assay_run_sides_open(&r, &err);
+    if (rc == 0 && !o->list)
+        rc = assay_run_chain_open(&r, &err);
     if (rc == 0 && o->list) {
         code = list_layers(&r);
         goto out;
@@ -252,12 +262,14 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
         rc = dry_run(&r, &err);
     else if (rc == 0)
         rc = connect_board(&r, &err);
-    if (rc == 0 && !o->dry_run)
+    if (rc == 0 && !o->dry_run && !assay_run_preflight_stops(&r))
         rc = run_samples(&r, &err);
     if (rc < 0)
         code = assay_cmd_failed(&err);
+    else if (o->dry_run)
+        code = r.preflight.contradictions > 0 ? ASSAY_CLASS_USAGE : 0;
     else
-        code = o->dry_run ? 0 : finish(&r, argc, argv);
+        code = finish(&r, argc, argv);
 out:
     release(&r);
     return code;

@@ -85,6 +85,7 @@ static int local_info(struct assay_backend *b, struct assay_backend_info *out,
     *out = (struct assay_backend_info){
         .board_id = "local",
         .soc = "",
+        .runtime = "",
         .build_id = ASSAY_VERSION,
         .kernels = flags & ASSAY_CPU_DOTPROD ? "dotprod"
                    : flags & ASSAY_CPU_NEON  ? "neon"

@@ -92,11 +92,14 @@ struct assay_options {
     struct assay_strings set;   /* mutate: edits, in order */
     const char *save_failing;   /* a folder, or NULL */
     struct assay_strings scales, vendor;
+    const char *compiled, *float_model; /* for their hashes only */
+    const char *previous;               /* an earlier run's report */
     bool json_stdout;
     const char *json;
     const char *save;       /* fit-arith: numerics file to write */
     uint64_t time_limit_ms; /* fit-arith; 0: none */
     bool save_outputs, list, dry_run;
+    bool no_preflight; /* versions are compared, and stop nothing */
     unsigned verbose;
     bool quiet, no_color;
 };

@@ -271,6 +271,7 @@ static int store_flag(struct assay_options *o, enum assay_option_key key)
     case ASSAY_OPT_FORCE: o->force = true; return 0;
     case ASSAY_OPT_LIST: o->list = true; return 0;
     case ASSAY_OPT_DRY_RUN: o->dry_run = true; return 0;
+    case ASSAY_OPT_NO_PREFLIGHT: o->no_preflight = true; return 0;
     case ASSAY_OPT_VERBOSE: o->verbose++; return 0;
     case ASSAY_OPT_QUIET: o->quiet = true; return 0;
     case ASSAY_OPT_NO_COLOR: o->no_color = true; return 0;
@@ -301,6 +302,10 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_EXPECT_DTYPES:
         return set_string(&o->expect_dtypes, name, value, err);
     case ASSAY_OPT_BPU: return set_string(&o->bpu, name, value, err);
+    case ASSAY_OPT_COMPILED: return set_string(&o->compiled, name, value, err);
+    case ASSAY_OPT_FLOAT_MODEL:
+        return set_string(&o->float_model, name, value, err);
+    case ASSAY_OPT_PREVIOUS: return set_string(&o->previous, name, value, err);
     case ASSAY_OPT_HYBRID: return set_string(&o->hybrid, name, value, err);
     case ASSAY_OPT_LAYERS: return add_string(&o->layers, name, value, err);
     case ASSAY_OPT_SKIP_LAYERS:

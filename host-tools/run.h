@@ -4,7 +4,8 @@
  * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
  * run_cause.c (why a culprit differs), run_other.c (a second slice), run_bad.c
- * (the worst samples), run_report.c (rows), run_head.c, run_culprit.c,
+ * (the worst samples), run_preflight.c (versions), run_chain.c (artefacts,
+ * the earlier run), run_report.c (rows), run_head.c, run_culprit.c,
  * run_sentence.c and run_tail.c (sentences).
  * Internal to these files. One thread.
  */
@@ -15,6 +16,7 @@
 #include "host-tools/diff/diff.h"
 #include "host-tools/model/observed.h"
 #include "host-tools/options.h"
+#include "host-tools/preflight.h"
 #include "host-tools/prepare.h"
 #include "host-tools/progress.h"
 
@@ -145,6 +147,8 @@ struct assay_run {
     struct assay_run_other *other;         /* run_other.h; NULL: none */
     struct assay_run_probes *probes;       /* run_probe.h; NULL: none */
     struct assay_run_inputs *inputs_found; /* run_input.h, in arena; or NULL */
+    struct assay_preflight preflight;
+    struct assay_run_chain *chain; /* run_chain.h; NULL: a bundle's run */
 };
 
 /* select.c: fills run and selected of every layer. */
@@ -257,6 +261,8 @@ struct assay_run_summary {
     uint32_t observed; /* bit a column */
     bool has_verdict;
     enum assay_verdict verdict;
+    /* What stands above any layer: VERSION, STALE, else MATCH. */
+    enum assay_verdict above;
     uint32_t missing_columns; /* --require */
     bool low_coverage;
     bool only_itself; /* the host's scalar engine against itself */

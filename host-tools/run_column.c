@@ -10,6 +10,7 @@
 
 #include "host-tools/diff/backward.h"
 #include "host-tools/messages.h"
+#include "host-tools/run_chain.h"
 #include "host-tools/run_other.h"
 
 int assay_run_sides_open(struct assay_run *r, struct assay_err *err)
@@ -222,6 +223,10 @@ static void compare(struct assay_run *r, unsigned side, uint32_t layer)
     if (y->selected) {
         y->column_seen[column] = true;
         assay_diff_merge(&y->column[column], &d);
+        if (side != ASSAY_CASE_GOT)
+            assay_run_digest(
+                r, layer, (enum assay_run_digest_of)(ASSAY_DIGEST_SIM + side),
+                got);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
+#include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
@@ -73,6 +74,7 @@ static int take_cumulative(struct context *c, uint32_t layer, const void *data,
     if (!k->selected)
         return 0;
     assay_diff_merge(&k->cumulative, d);
+    assay_run_digest(r, layer, ASSAY_DIGEST_CPU, data);
     k->column_seen[ASSAY_COL_CPU] = true;
     assay_diff_merge(&k->column[ASSAY_COL_CPU], d);
     if (!n->facts.inputs_equal || d->mismatch == 0)

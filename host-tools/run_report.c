@@ -8,9 +8,11 @@
 
 #include "host-tools/report/report.h"
 #include "host-tools/run_bad.h"
+#include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_input.h"
 #include "host-tools/run_pattern.h"
+#include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
@@ -21,6 +23,7 @@ struct output {
     struct assay_lines head_lines, tail_lines;
     const char *not_examined[ASSAY_COL_COUNT];
     const char *artifacts[2]; /* reports */
+    char banner[1100], above[1024];
     char sentence[1024], reference[256], hash[2 * ASSAY_SHA256_LEN + 1];
     char json_path[4096];
 };
@@ -246,6 +249,7 @@ static int write_report(struct assay_run *r, const struct output *out,
 
             fill_row(r, order[i].index, &row, &through);
             fill_vendor(r, &row);
+            assay_run_chain_row(r, &row);
             if (w->row(report, &row) < 0)
                 break; /* close tells it */
         }
@@ -269,6 +273,16 @@ static uint32_t columns_of(const struct assay_run *r)
             out |= 1u << assay_side_column(s);
     }
     return out;
+}
+
+/* The sentence of what stands above any layer. */
+static const char *above_sentence(const struct assay_run *r,
+                                  const struct assay_run_summary *sum,
+                                  char *out, size_t cap)
+{
+    return sum->above == ASSAY_VERDICT_VERSION
+               ? assay_run_version_sentence(r, out, cap)
+               : assay_run_stale_sentence(r, out, cap);
 }
 
 static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
@@ -303,6 +317,12 @@ static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
         .lines = out->head_lines.v,
         .n_lines = out->head_lines.n,
     };
+    if (sum->above == ASSAY_VERDICT_MATCH)
+        return;
+    above_sentence(r, sum, out->above, sizeof(out->above));
+    out->head.banner = assay_message(
+        out->banner, sizeof(out->banner), ASSAY_MSG_BANNER, "verdict",
+        assay_verdict_name(sum->above), "sentence", out->above, NULL);
 }
 
 static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
@@ -330,6 +350,13 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         .n_lines = out->tail_lines.n,
     };
     f->verdict_id = assay_message_name(id);
+    if (sum->above != ASSAY_VERDICT_MATCH) {
+        f->verdict = sum->above;
+        f->sentence = out->above;
+        f->verdict_id = assay_message_name(sum->above == ASSAY_VERDICT_VERSION
+                                               ? ASSAY_MSG_VERDICT_VERSION
+                                               : assay_run_stale_message(r));
+    }
     f->n_hypotheses = assay_run_hypotheses(r, &f->hypotheses);
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++)
         f->reruns[c] = (struct assay_report_reruns){
@@ -399,11 +426,15 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     out->head_lines.arena = out->tail_lines.arena = r->arena;
     out->head_lines.wide = out->tail_lines.wide = r->o->wide;
     assay_run_head_lines(r, sum, &out->head_lines);
+    assay_run_chain_lines(r, &out->head_lines);
+    assay_run_preflight_lines(r, &out->head_lines);
     assay_run_difference_lines(r, &out->head_lines);
     assay_run_replay_lines(r, &out->head_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
     fill_head(r, sum, argc, argv, out);
     if (assay_run_numerics_rules(r, &out->head) < 0 ||
+        assay_run_chain_report(r, &out->head) < 0 ||
+        assay_run_preflight_report(r, &out->head) < 0 ||
         fill_findings(r, out) < 0)
         code = assay_exit_combine(code, ASSAY_CLASS_AGENT);
     fill_foot(r, sum, received, out);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host-tools/messages.h"
+#include "host-tools/run_chain.h"
 #include "host-tools/run_bad.h"
 #include "host-tools/run_cause.h"
 #include "host-tools/run_probe.h"
@@ -250,6 +251,8 @@ static void settle(struct assay_run *r, const struct assay_judgement *j)
         }
         note_missing(r, i);
         if (ref) {
+            assay_run_digest(r, i, ASSAY_DIGEST_EXPECTED,
+                             r->values[r->s->layers[i].output]);
             k->has_reference = true;
             k->n_reference++;
             k->n_golden += golden;

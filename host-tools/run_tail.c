@@ -207,7 +207,8 @@ static void last_line(const struct assay_run *r,
 {
     char columns[128] = "", text[ASSAY_LINE_TEXT], figures[128],
          line[ASSAY_LINE_TEXT];
-    bool match = sum->has_verdict && sum->verdict == ASSAY_VERDICT_MATCH;
+    bool match = sum->has_verdict && sum->verdict == ASSAY_VERDICT_MATCH &&
+                 sum->above == ASSAY_VERDICT_MATCH;
 
     for (unsigned c = ASSAY_COL_CPU; c < ASSAY_COL_COUNT; c++) {
         if ((sum->observed & (1u << c)) != 0 || c == ASSAY_COL_GOT)

@@ -2,6 +2,8 @@
 /* From the layers of all samples to culprits, coverage and the exit code. */
 #include <string.h>
 
+#include "host-tools/run_chain.h"
+#include "host-tools/run_preflight.h"
 #include "host-tools/run_cause.h"
 
 static enum assay_relation relation(bool seen, const struct assay_diff *d)
@@ -329,6 +331,23 @@ static void fill_scalar_columns(struct assay_run *r)
     }
 }
 
+/* What makes all layers meaningless, or shows that they are an older build's. */
+static void look_above(struct assay_run *r, struct assay_run_summary *out)
+{
+    if (assay_run_preflight_stops(r))
+        out->above = ASSAY_VERDICT_VERSION;
+    else if (r->preflight.contradictions > 0)
+        out->exit_code = assay_exit_combine(out->exit_code, ASSAY_CLASS_USAGE);
+    assay_run_chain_judge(r, out);
+    if (out->above == ASSAY_VERDICT_MATCH && assay_run_is_stale(r))
+        out->above = ASSAY_VERDICT_STALE;
+    if (out->above == ASSAY_VERDICT_MATCH)
+        return;
+    out->has_verdict = true;
+    out->exit_code =
+        assay_exit_combine(out->exit_code, assay_verdict_exit(out->above));
+}
+
 void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out)
 {
     memset(out, 0, sizeof(*out));
@@ -346,6 +365,7 @@ void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out)
         out->has_verdict = true;
         out->verdict = ASSAY_VERDICT_MATCH;
     }
+    look_above(r, out);
     /* The layers may match all the same. */
     if (r->p.findings.count[ASSAY_CONTRADICTION] > 0)
         out->exit_code = assay_exit_combine(out->exit_code, ASSAY_CLASS_USAGE);

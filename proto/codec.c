@@ -102,6 +102,7 @@ static void get_info(const Assay__Pb__Info *in, struct assay_msg_info *out)
     *out = (struct assay_msg_info){
         .build_id = in->build_id,
         .board_id = in->board_id,
+        .runtime = in->runtime,
         .soc = in->soc,
         .firmware = in->firmware,
         .machine = in->machine,

@@ -39,7 +39,7 @@ struct assay_msg_hello {
 
 struct assay_msg_info {
     const char *build_id, *board_id, *soc, *firmware, *machine, *features;
-    const char *kernels, *lease_owner, *backends;
+    const char *kernels, *lease_owner, *backends, *runtime;
     uint32_t cpu_flags, cores, blobs;
     uint64_t memory_limit, memory_used, uptime_s, lease_expires_ms;
     uint32_t header_limit, tile_limit, chunk_limit;

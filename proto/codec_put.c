@@ -74,6 +74,7 @@ static Assay__Pb__Info *put_info(Assay__Pb__Info *o,
     assay__pb__info__init(o);
     o->build_id = str(i->build_id);
     o->board_id = str(i->board_id);
+    o->runtime = str(i->runtime);
     o->soc = str(i->soc);
     o->firmware = str(i->firmware);
     o->machine = str(i->machine);

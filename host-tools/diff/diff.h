@@ -268,6 +268,7 @@ struct assay_row_column {
     struct assay_diff isolated;
     const char *const *through; /* layers it was judged through, by name */
     size_t n_through;
+    char digest[33]; /* of its data in all samples, hex; "" none */
 };
 
 /* What the vendor's own tools say of a layer; "" and false: nothing. */
@@ -299,6 +300,7 @@ struct assay_row {
     const char *detail; /* one sentence or "" */
     bool culprit, arith_overridden, compared;
     enum assay_verdict verdict; /* of a culprit */
+    char digest_expected[33];   /* of the reference's data, hex; "" none */
     const char *cause; /* its id where one is proved, "P5"; "" or NULL */
     struct assay_diff cumulative; /* count 0: not run so */
     struct assay_diff isolated;   /* on the reference's inputs */

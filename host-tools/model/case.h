@@ -60,8 +60,9 @@ struct assay_case {
     char model_sha256[65];
     char engine[64], engine_version[64], machine[32];
     char march[32], horizon_nn[32], hbdk[32]; /* case.json only */
-    bool fma;                                 /* cpu_features has "fma" */
-    char opt[16];                             /* "none", "basic", "all", "" */
+    char target[32]; /* hbdk.target of the model's text; "" */
+    bool fma;        /* cpu_features has "fma" */
+    char opt[16];    /* "none", "basic", "all", "" */
     struct assay_case_column columns[ASSAY_CASE_SIDES];
     char *hybrid;      /* the vendor's model that maps features, or NULL */
     uint64_t told[64]; /* names that a note has told of; observed.c */

@@ -211,7 +211,9 @@ void assay_case_differ_model(struct assay_case *c, const char *head, size_t n,
     char target[32] = "";
     const char *march = c->march;
 
-    if (find_target(head, n, target, sizeof(target)) && apart(target, c->march))
+    if (find_target(head, n, target, sizeof(target)))
+        memcpy(c->target, target, sizeof(c->target));
+    if (apart(target, c->march))
         assay_case_differ(c, "march", "model", file, c->march, target,
                           "case.json says march %.32s, the model's "
                           "hbdk.target is %.32s: of another build",

@@ -129,6 +129,7 @@ static int json_open(struct assay_report **out,
     r->columns = h->columns;
     put_head(r, h);
     put_findings(r, h);
+    assay_json_chain(r, h);
     *out = r;
     return 0;
 }
@@ -247,6 +248,8 @@ static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
         assay_json_set(r, o, "first", firsts(r, row->tensor, &k->diff));
         assay_json_set(r, o, "status",
                        assay_json_text(assay_row_status_name(k->status)));
+        if (k->digest[0] != '\0')
+            assay_json_set(r, o, "digest", assay_json_text(k->digest));
         if (c >= ASSAY_COL_SIM)
             put_compiled(r, o, row->tensor, k);
         assay_json_set(r, columns, assay_column_name((enum assay_column)c), o);
@@ -351,6 +354,12 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     assay_json_set(r, o, "isolated", diff_or_null(r, t, &row->isolated));
     assay_json_set(r, o, "cumulative", diff_or_null(r, t, &row->cumulative));
     assay_json_set(r, o, "columns", columns_of(r, row));
+    if (row->digest_expected[0] != '\0')
+        assay_json_set(r, o, "digest_expected",
+                       assay_json_text(row->digest_expected));
+    if (row->columns[ASSAY_COL_CPU].digest[0] != '\0')
+        assay_json_set(r, o, "digest_got",
+                       assay_json_text(row->columns[ASSAY_COL_CPU].digest));
     assay_json_set(r, time, "compute", assay_json_integer(row->time_us));
     assay_json_set(r, o, "time_us", time);
     assay_json_set(r, o, "kernel", assay_json_text(row->kernel));

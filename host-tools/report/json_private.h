@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of the JSON report: json.c writes it, json_causes.c what it says
- * of culprits and their causes. One thread.
+ * of culprits and their causes, json_chain.c the artefacts. One thread.
  */
 #ifndef ASSAY_REPORT_JSON_PRIVATE_H
 #define ASSAY_REPORT_JSON_PRIVATE_H
@@ -40,6 +40,10 @@ static inline void assay_json_append(struct assay_report *r, json_t *array,
 /* Puts what is known of inputs that differ into r->root; json_inputs.c. */
 void assay_json_inputs(struct assay_report *r,
                        const struct assay_report_foot *f);
+/* json_chain.c: chain, preflight and previous into r->root. */
+void assay_json_chain(struct assay_report *r,
+                      const struct assay_report_head *h);
+
 /* Puts hypotheses and culprits into r->root. */
 void assay_json_causes(struct assay_report *r,
                        const struct assay_report_foot *f);

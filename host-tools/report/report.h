@@ -25,6 +25,26 @@ struct assay_report_rule {
     uint32_t layers, proved;
 };
 
+/* An artefact of the chain. */
+struct assay_report_artefact {
+    const char *role, *file, *sha256, *modified;
+    uint64_t size;
+    uint32_t files;
+};
+
+/* One thing that is said of versions before anything runs; "" nothing. */
+struct assay_report_version {
+    const char *about, *by, *value, *file, *model, *state, *sentence;
+    uint32_t line; /* 0: not known */
+};
+
+/* The earlier run that this one is compared with; file NULL: none. */
+struct assay_report_previous {
+    const char *file, *started, *stale;            /* stale: kind, "" not */
+    const char *const *changed, *const *unchanged; /* roles */
+    size_t n_changed, n_unchanged;
+};
+
 /* What is known before the first row. */
 struct assay_report_head {
     const char *tool_version;
@@ -46,6 +66,12 @@ struct assay_report_head {
     size_t n_lines;
     const struct assay_report_finding *findings;
     size_t n_findings;
+    const char *banner; /* the first line of a text report; NULL: none */
+    const struct assay_report_artefact *chain;
+    size_t n_chain;
+    const struct assay_report_version *versions;
+    size_t n_versions;
+    struct assay_report_previous previous;
 };
 
 struct assay_report_culprit {

@@ -169,6 +169,8 @@ static int text_open(struct assay_report **out,
     r->f = o->stream;
     r->columns = h->columns;
     r->rows = o->all || h->exit_code != 0;
+    if (h->banner != NULL)
+        fprintf(r->f, "%s\n", h->banner);
     for (size_t i = 0; i < h->n_lines; i++)
         fprintf(r->f, "# %s\n", h->lines[i]);
     *out = r;

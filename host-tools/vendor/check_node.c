@@ -33,15 +33,21 @@ static void check_row_device(struct assay_checker *c,
     if (n->on != ASSAY_ON_CPU || asked_for_cpu(c, n->name))
         return;
     if (is_quantized(n->type))
-        assay_vcheck_add(c, ASSAY_WARNING, "device", c->v->log_file, n->name,
+        assay_vcheck_add(c, ASSAY_WARNING, "device", c->v->nodes_file, n->name,
                          "BPU", "CPU",
                          "node '%.100s' (%.60s) runs on the CPU, which nobody "
                          "asked for",
                          n->name, n->type);
     else
-        assay_vcheck_add(c, ASSAY_HINT, "device", c->v->log_file, n->name,
+        assay_vcheck_add(c, ASSAY_HINT, "device", c->v->nodes_file, n->name,
                          "BPU", "CPU", "node '%.100s' (%.60s) runs on the CPU",
                          n->name, n->type);
+}
+
+/* Whose rows these are. */
+static const char *table_of(const struct assay_checker *c)
+{
+    return c->v->nodes_file == c->v->log_file ? "the log" : "the table";
 }
 
 static void check_row(struct assay_checker *c,
@@ -54,21 +60,22 @@ static void check_row(struct assay_checker *c,
     char found[48], expected[48];
     int64_t lo, hi;
 
-    if (strcmp(n->type, l->source_op) != 0)
-        assay_vcheck_add(
-            c, ASSAY_CONTRADICTION, "type", c->v->log_file, n->name,
-            l->source_op, n->type,
-            "node '%.100s' is %.60s in the model, %.60s in the log", n->name,
-            l->source_op, n->type);
+    /* Newer tables have the types of the model in front of quantization. */
+    if (strcmp(n->type, l->source_op) != 0 && !c->v->nodes_converted)
+        assay_vcheck_add(c, ASSAY_CONTRADICTION, "type", c->v->nodes_file,
+                         n->name, l->source_op, n->type,
+                         "node '%.100s' is %.60s in the model, %.60s in %s",
+                         n->name, l->source_op, n->type, table_of(c));
     if (in == NULL)
         return;
     dtype = in->dtype == ASSAY_F32 ? "float" : assay_dtype_name(in->dtype);
     if (n->dtype[0] != '\0' && strcmp(n->dtype, dtype) != 0)
-        assay_vcheck_add(c, ASSAY_CONTRADICTION, "dtype", c->v->log_file,
+        assay_vcheck_add(c, ASSAY_CONTRADICTION, "dtype", c->v->nodes_file,
                          n->name, n->dtype, dtype,
-                         "node '%.100s': the log says that its first input is "
-                         "%.40s, in the model it is %s",
-                         n->name, n->dtype, dtype);
+                         "node '%.100s': %s says that its first input is "
+                         "%.40s%s, in the model it is %s",
+                         n->name, table_of(c), n->dtype,
+                         n->on == ASSAY_ON_BPU ? " on the BPU" : "", dtype);
     else if (n->has_threshold &&
              !assay_vcheck_threshold(c, n->threshold, 1e-5, in)) {
         assay_dtype_range(in->dtype, &lo, &hi);
@@ -76,11 +83,11 @@ static void check_row(struct assay_checker *c,
         snprintf(found, sizeof(found), "%.6g",
                  (double)in->quant.scale[0] * (double)hi);
         assay_vcheck_add(
-            c, ASSAY_CONTRADICTION, "threshold", c->v->log_file, n->name,
+            c, ASSAY_CONTRADICTION, "threshold", c->v->nodes_file, n->name,
             expected, found,
-            "node '%.100s': the log's threshold of its first input "
-            "is %s, its scale gives %s",
-            n->name, expected, found);
+            "node '%.100s': in %s the threshold of its first input is %s, "
+            "its scale gives %s",
+            n->name, table_of(c), expected, found);
     }
 }
 
@@ -112,11 +119,11 @@ static void check_log(struct assay_checker *c)
     if (lost == 0)
         return;
     snprintf(found, sizeof(found), "%u of %u", lost, rows);
-    assay_vcheck_add(c, ASSAY_WARNING, "log-nodes", c->v->log_file, first, "0",
-                     found,
-                     "%s nodes of the log are not in this model, first "
-                     "'%.100s': the log may be of another build",
-                     found, first);
+    assay_vcheck_add(c, ASSAY_WARNING, "log-nodes", c->v->nodes_file, first,
+                     "0", found,
+                     "%s nodes of %s are not in this model, first "
+                     "'%.100s': it may be of another build",
+                     found, table_of(c), first);
 }
 
 /* The integer tensor that a name of the float model became. */

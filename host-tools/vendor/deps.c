@@ -291,6 +291,14 @@ int assay_vendor_read_deps(struct assay_vendor *v, const char *data, size_t n,
             v->horizon_nn_version = s;
         else if (strcmp(key, "hb_mapper_version") == 0)
             v->hb_mapper_version = s;
+        else if (strcmp(key, "hbdk_runtime_version") == 0)
+            rc = assay_vendor_claim(
+                v,
+                &(struct assay_claim){.about = ASSAY_ABOUT_HBRT,
+                                      .by = ASSAY_BY_BUILD,
+                                      .file = file,
+                                      .model = ""},
+                s, strlen(s), err);
         else
             rc = assay_vendor_setting(v, &c, key, s, err);
         if (rc < 0)

@@ -100,6 +100,9 @@ int assay_vendor_read(struct assay_vendor *v, enum assay_vendor_kind kind,
         [ASSAY_VENDOR_QUANT_INFO] = assay_vendor_read_quant_info,
         [ASSAY_VENDOR_QUANT_CONFIG] = assay_vendor_read_quant_config,
         [ASSAY_VENDOR_DISAS] = assay_vendor_read_disas,
+        [ASSAY_VENDOR_RUNTIME] = assay_vendor_read_runtime,
+        [ASSAY_VENDOR_NODE_INFO] = assay_vendor_read_node_info,
+        [ASSAY_VENDOR_ADVICE] = assay_vendor_read_advice,
     };
 
     return readers[kind](v, data, n, file, err);
@@ -232,8 +235,9 @@ static int read_path(struct walk *w, const char *path, unsigned depth,
     if (named)
         return assay_fail(w->err, ASSAY_EFORMAT,
                           "%s: none of the vendor's files that are known: "
-                          "hb_mapper YAML or log, quant_info.json, hbdk-disas "
-                          "--json",
+                          "YAML or log of hb_mapper or hb_compile, "
+                          "quant_info.json, node_info.csv, advice.json, "
+                          "hbdk-disas --json, the runtime's log",
                           path);
     w->v->n_ignored++;
     return 0;
@@ -263,6 +267,8 @@ int assay_vendor_load(struct assay_vendor **out, const char *const *paths,
     w.v = v;
     for (size_t i = 0; i < n_paths && rc == 0; i++)
         rc = read_path(&w, paths[i], 0, true);
+    if (rc == 0)
+        rc = assay_vendor_claims(v, err);
     if (rc == 0)
         rc = assay_vendor_index(v, err);
     if (rc < 0)

@@ -74,6 +74,9 @@ static int read_header(struct log *l, const char *line)
 
         while (at != NULL && at != line && at[-1] != ' ')
             at = strstr(at + 1, title); /* "Type" is in "DataType" too */
+        if (at != NULL && c == COL_DTYPE && at - line >= 7 &&
+            strncmp(at - 7, "In/Out ", 7) == 0)
+            at -= 7;
         l->start[c] = at != NULL ? (int)(at - line) : -1;
     }
     if (l->table == TABLE_NODES &&
@@ -148,6 +151,8 @@ static int node_row(struct log *l, const char *line)
         rc = number(l, line, COL_THRESHOLD, &n.has_threshold, &n.threshold);
     if (rc == 0)
         rc = cell(l, line, COL_DTYPE, &n.dtype);
+    if (rc == 0)
+        rc = assay_vendor_first_dtype(l->v, &n.dtype, l->err);
     if (rc < 0)
         return rc;
     if (n.name[0] == '\0' || n.type[0] == '\0')
@@ -198,14 +203,18 @@ static int table_line(struct log *l, const char *line)
     return l->table == TABLE_NODES ? node_row(l, line) : output_row(l, line);
 }
 
+/* "hbdk version 3.49.15", or with a colon: hb_compile's. */
 static void version(struct assay_vendor *v, const char *message,
                     const char *name, const char **out)
 {
     size_t n = strlen(name);
 
-    if (strncmp(message, name, n) == 0 && message[n] != '\0' &&
-        strchr(message + n, ' ') == NULL) {
-        const char *s = assay_vendor_str(v, message + n);
+    if (strncmp(message, name, n) != 0)
+        return;
+    n += message[n] == ':';
+    if (message[n] == ' ' && message[n + 1] != '\0' &&
+        strchr(message + n + 1, ' ') == NULL) {
+        const char *s = assay_vendor_str(v, message + n + 1);
 
         *out = s != NULL ? s : *out;
     }
@@ -236,17 +245,21 @@ static int message(struct log *l, const char *m)
     if (deps != NULL && deps == m)
         return assay_vendor_read_deps(l->v, m + 17, strlen(m + 17), l->file,
                                       l->err);
-    if (strncmp(m, "The main quantized node information:", 36) == 0) {
+    if (strncmp(m, "The main quantized node information:", 36) == 0 ||
+        strncmp(m, "The converted model node information:", 37) == 0) {
         l->table = TABLE_NODES;
         l->into->n_nodes = 0;
+        l->into->nodes_converted = m[4] == 'c';
     } else if (strncmp(m, "The quantized model output:", 27) == 0) {
         l->table = TABLE_OUTPUTS;
         l->into->n_outputs = 0;
     }
     l->header = false;
-    version(l->v, m, "hbdk version ", &l->v->hbdk_version);
-    version(l->v, m, "horizon_nn version ", &l->v->horizon_nn_version);
-    version(l->v, m, "hb_mapper version ", &l->v->hb_mapper_version);
+    version(l->v, m, "hbdk version", &l->v->hbdk_version);
+    version(l->v, m, "horizon_nn version", &l->v->horizon_nn_version);
+    version(l->v, m, "hmct version", &l->v->horizon_nn_version);
+    version(l->v, m, "hb_mapper version", &l->v->hb_mapper_version);
+    version(l->v, m, "hb_compile version", &l->v->hb_mapper_version);
     if (fps == m && latency != NULL) {
         l->v->fps = strtod(fps + 4, NULL);
         l->v->latency_us = strtod(latency + 10, NULL);
@@ -294,9 +307,7 @@ static const char *skip_origin(const char *s)
     return s;
 }
 
-/* Colours go; of a line that was written over, its last state stays. In
- * place; NUL bytes end nothing. */
-static void clean(char *line, size_t n)
+void assay_vendor_clean(char *line, size_t n)
 {
     size_t out = 0;
 
@@ -326,7 +337,7 @@ static int read_lines(struct log *l, char *data, size_t n)
 
         if (stop == NULL)
             stop = end; /* data[n] is there */
-        clean(line, (size_t)(stop - line));
+        assay_vendor_clean(line, (size_t)(stop - line));
         l->line++;
         t = time_length(line);
         consistency(l, t > 0 ? skip_origin(line + t) : line);
@@ -341,10 +352,17 @@ static int read_lines(struct log *l, char *data, size_t n)
 
 /* Two logs are the file and the terminal of one run; when they say other
  * things of a node, that is told. */
-static void merge(struct assay_vendor *v, const struct assay_vendor *more,
-                  const char *file)
+void assay_vendor_merge(struct assay_vendor *v, const struct assay_vendor *more,
+                        const char *file)
 {
-    if (v->n_nodes == 0) {
+    /* An advice speaks of some nodes only: any table is better. */
+    if (v->n_nodes == 0 ||
+        (v->advice_file != NULL && v->nodes_file == v->advice_file &&
+         more->n_nodes > 0)) {
+        if (more->n_nodes > 0) {
+            v->nodes_file = file;
+            v->nodes_converted = more->nodes_converted;
+        }
         v->nodes = more->nodes;
         v->n_nodes = more->n_nodes;
         v->cap_nodes = more->cap_nodes;
@@ -379,7 +397,7 @@ int assay_vendor_read_log(struct assay_vendor *v, char *data, size_t n,
 
     if (rc < 0)
         return rc;
-    merge(v, &rows, file);
+    assay_vendor_merge(v, &rows, file);
     if (v->log_file == NULL || (rows.n_nodes > 0 && v->nodes == rows.nodes))
         v->log_file = file;
     return 0;

@@ -35,6 +35,31 @@ int assay_vendor_read_quant_config(struct assay_vendor *v, char *data, size_t n,
 int assay_vendor_read_disas(struct assay_vendor *v, char *data, size_t n,
                             const char *file, struct assay_err *err);
 
+int assay_vendor_read_runtime(struct assay_vendor *v, char *data, size_t n,
+                              const char *file, struct assay_err *err);
+int assay_vendor_read_node_info(struct assay_vendor *v, char *data, size_t n,
+                                const char *file, struct assay_err *err);
+int assay_vendor_read_advice(struct assay_vendor *v, char *data, size_t n,
+                             const char *file, struct assay_err *err);
+
+/* log.c: a line as a terminal shows it in the end: colours go, what was
+ * written over goes, NUL bytes go. In place. */
+void assay_vendor_clean(char *line, size_t n);
+/* "int8/int16", of inputs and outputs, becomes "int8". node_info.c */
+int assay_vendor_first_dtype(struct assay_vendor *v, const char **dtype,
+                             struct assay_err *err);
+/* Rows of one more table of nodes, or of outputs: the first table stays, what
+ * another says otherwise is kept as v->differing_log. */
+void assay_vendor_merge(struct assay_vendor *v, const struct assay_vendor *more,
+                        const char *file);
+
+/* claims.c: one claim, once a file. A value is text [0, n) of `value`; what
+ * has other characters than versions and names have says nothing. */
+int assay_vendor_claim(struct assay_vendor *v, const struct assay_claim *like,
+                       const char *value, size_t n, struct assay_err *err);
+/* What YAML, log and hbdk-disas say, once all files are read. */
+int assay_vendor_claims(struct assay_vendor *v, struct assay_err *err);
+
 /* config.c: one setting, whichever file it came from. A key that is not
  * known is passed over. */
 int assay_vendor_setting(struct assay_vendor *v, struct assay_vendor_config *c,

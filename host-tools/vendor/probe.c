@@ -38,11 +38,41 @@ static bool is_time(const char *p, size_t n)
     return true;
 }
 
+/* "Node,ON,Subgraph,Type,...": the header of a table, whatever its order. */
+static bool is_node_info(const char *p, size_t first)
+{
+    return memchr(p, ',', first) != NULL && has(p, first, "ON") &&
+           (has(p, first, "Type") || has(p, first, "type")) &&
+           (has(p, first, "Node") || has(p, first, "node") ||
+            has(p, first, "Name") || has(p, first, "name")) &&
+           !has(p, first, "MAE");
+}
+
+static bool is_runtime(const char *p, size_t n)
+{
+    static const char *const marks[] = {
+        "[BPU_PLAT]BPU Platform Version(",
+        "[HBRT] set log level",
+        "[DNN] Runtime version = ",
+        "[HorizonRT] The model builder version = ",
+        "INFO]BPULib verison(", /* spelt so */
+        "Load model to DDR cost ",
+    };
+
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        if (has(p, n, marks[i]))
+            return true;
+    }
+    return has(p, n, "[DNN]: ") && has(p, n, " HBRT)");
+}
+
 static enum assay_vendor_kind probe_json(const char *p, size_t n)
 {
     if (has(p, n, "\"input features\"") || has(p, n, "\"output features\"") ||
         has(p, n, "\"hbdk-cc version\""))
         return ASSAY_VENDOR_DISAS;
+    if (has(p, n, "\"advice\"") || has(p, n, "\"advices\""))
+        return ASSAY_VENDOR_ADVICE;
     if (*p != '{')
         return ASSAY_VENDOR_UNKNOWN;
     if (has(p, n, "\"cosine_similarity\"") || has(p, n, "\"thresholds\""))
@@ -61,12 +91,18 @@ static enum assay_vendor_kind probe_text(const char *p, size_t n)
     /* hb_model_info's log has times too: it is not the build's. */
     if (has(p, n, "Start hb_mapper") ||
         has(p, n, "Start to Horizon NN Model Convert") ||
+        has(p, n, "Start hb_compile") ||
+        has(p, n, "The converted model node information:") ||
         has(p, n, "The main quantized node information:"))
         return ASSAY_VENDOR_LOG;
+    if (is_runtime(p, n))
+        return ASSAY_VENDOR_RUNTIME;
     if (is_time(p, n))
         return ASSAY_VENDOR_UNKNOWN;
     if (has(p, first, "Cosin Similarity") && has(p, first, "MAE"))
         return ASSAY_VENDOR_VEC_DIFF;
+    if (is_node_info(p, first))
+        return ASSAY_VENDOR_NODE_INFO;
     if (has_line(p, n, "model_parameters:") ||
         has_line(p, n, "input_parameters:") ||
         has_line(p, n, "calibration_parameters:") ||

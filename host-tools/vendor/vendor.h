@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the vendor's tools leave behind beside a model: hb_mapper's YAML and
- * log, P_quant_info.json, hbdk-disas --json. Files are recognised by their
+ * What the vendor's tools leave behind beside a model: YAML and log of
+ * hb_mapper or hb_compile, P_quant_info.json, P_node_info.csv, P_advice.json,
+ * hbdk-disas --json, what the runtime printed. Files are recognised by their
  * content, never by their name; docs/horizon.md says where they are found.
  * load reads; check compares them with a slice and is pure. Every file is
  * hostile: one sentence, nothing half-read.
@@ -22,7 +23,10 @@ enum assay_vendor_kind {
     ASSAY_VENDOR_QUANT_INFO,
     ASSAY_VENDOR_QUANT_CONFIG, /* node settings, JSON */
     ASSAY_VENDOR_DISAS,
-    ASSAY_VENDOR_VEC_DIFF, /* recognised, not read */
+    ASSAY_VENDOR_VEC_DIFF,  /* recognised, not read */
+    ASSAY_VENDOR_RUNTIME,   /* what the vendor's runtime printed */
+    ASSAY_VENDOR_NODE_INFO, /* P_node_info.csv */
+    ASSAY_VENDOR_ADVICE,    /* P_advice.json */
 };
 
 /* Where a node is said to run. */
@@ -105,10 +109,50 @@ struct assay_vendor_feature {
     const char *dtype, *layout, *source, *march;
 };
 
+/* What a file or a machine says of versions: about what, and whose word. */
+enum assay_claim_about {
+    ASSAY_ABOUT_MARCH = 0,
+    ASSAY_ABOUT_SOC,
+    ASSAY_ABOUT_HBDK,
+    ASSAY_ABOUT_HBRT,
+    ASSAY_ABOUT_DNN,
+    ASSAY_ABOUT_BPU,
+    ASSAY_ABOUT_NN,
+    ASSAY_ABOUT_MAPPER,
+    ASSAY_ABOUT_COUNT,
+};
+enum assay_claim_by {
+    ASSAY_BY_CASE = 0, /* case.json */
+    ASSAY_BY_CONFIG,   /* the YAML of the build */
+    ASSAY_BY_BUILD,    /* the log of the build */
+    ASSAY_BY_MODEL,    /* the fixed-point model's text */
+    ASSAY_BY_COMPILED, /* hbdk-disas of the compiled model */
+    ASSAY_BY_LOADED,   /* the runtime, of the model that it loaded */
+    ASSAY_BY_COLUMN,   /* who made a column of the case */
+    ASSAY_BY_RUNTIME,  /* the runtime, of itself */
+    ASSAY_BY_BOARD,    /* the agent, of its machine */
+    ASSAY_BY_COUNT,
+};
+struct assay_claim {
+    enum assay_claim_about about;
+    enum assay_claim_by by;
+    const char *value;
+    const char *file;  /* "" none */
+    uint32_t line;     /* 0: not known */
+    const char *model; /* that the runtime names with it; "" none */
+    bool complained;   /* the runtime itself calls it inconsistent */
+};
+
 struct assay_vendor {
     struct assay_arena *arena;
     struct assay_vendor_config yaml, deps; /* deps: from the log */
+    uint32_t n_claims, cap_claims; /* each once a file; made whole by load */
+    struct assay_claim *claims;
     const char *log_file, *quant_file;
+    const char *nodes_file; /* whose table `nodes` is */
+    bool nodes_converted;   /* its types are those of the float model */
+    const char *advice_file;
+    uint32_t n_advice; /* entries */
     const char *hbdk_version, *horizon_nn_version, *hb_mapper_version;
     const char *disas_version; /* hbdk-cc's, from the compiled model */
     int consistency;           /* 1 passed, -1 failed, 0 not said */

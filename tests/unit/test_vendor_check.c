@@ -7,6 +7,8 @@
  * links: host-tools/vendor/lookup.c
  * links: host-tools/vendor/config.c host-tools/vendor/yaml.c
  * links: host-tools/vendor/deps.c host-tools/vendor/log.c
+ * links: host-tools/vendor/claims.c host-tools/vendor/runtime.c
+ * links: host-tools/vendor/node_info.c host-tools/vendor/advice.c
  * links: host-tools/vendor/json.c host-tools/vendor/check.c
  * links: host-tools/vendor/check_input.c host-tools/vendor/check_node.c
  * links: host-tools/vendor/check_setting.c host-tools/vendor/check_feature.c
