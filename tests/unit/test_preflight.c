@@ -131,6 +131,8 @@ static void test_families(void **state)
     say(MARCH, ASSAY_BY_MODEL, "B30G", "model.mlir", 0);
     judge();
     assert_int_equal(p.contradictions, 1);
+    is("the model is built for bayes-e (case.json), the model's text says B30G "
+       "(model.mlir)");
 }
 
 static void test_socs(void **state)
