@@ -254,7 +254,8 @@ static bool wants_hbrt(const struct assay_claim *c)
 {
     if (c->about == ASSAY_ABOUT_HBRT)
         return c->by == ASSAY_BY_BUILD || c->by == ASSAY_BY_LOADED;
-    return c->about == ASSAY_ABOUT_HBDK && of_model(c->by) &&
+    return c->about == ASSAY_ABOUT_HBDK &&
+           (c->by == ASSAY_BY_BUILD || c->by == ASSAY_BY_COMPILED) &&
            strtoul(c->value, NULL, 10) == 4;
 }
 

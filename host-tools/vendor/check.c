@@ -300,6 +300,11 @@ static void check_rest(struct assay_checker *c)
         assay_vcheck_add(c, ASSAY_WARNING, "no-table", v->log_file, "", "", "",
                          "the log has no table of quantized nodes: the build "
                          "did not come that far, or the log was cut");
+    if (v->n_advice > 0)
+        assay_vcheck_add(c, ASSAY_HINT, "advice", v->advice_file, "", "", "",
+                         "the compiler's advice has %u entries: read them "
+                         "before you look for what is slow or on the CPU",
+                         v->n_advice);
     if (v->vec_diff_file != NULL)
         assay_vcheck_add(c, ASSAY_HINT, "vec-diff", v->vec_diff_file, "", "",
                          "",
