@@ -224,6 +224,25 @@ if [ -d "$shared" ]; then
     expect_rc 2 "a real build on another board"
     expect_out '^version: the model is built for bayes-e .case.json., the board.s runtime is s100p, which is nash-m .runtime.log line 1.; nothing was run$' \
         "both sides of it"
+    # Every case of a Bayes part, with the log of its board and of another's.
+    good_log >"$work/right.log"
+    sed 's/x5/s600/' "$work/right.log" >"$work/wrong.log"
+    clean=0 seeded=0 cases=0
+    for c in "$shared"/*/case.json; do
+        grep -q '"march": "bayes-e"' "$c" || continue
+        cases=$((cases + 1))
+        run "$assay" run "$(dirname "$c")" --local -q --vendor "$work/right.log"
+        grep -q '^version:' "$work/out" || [ "$rc" -gt 1 ] ||
+            clean=$((clean + 1))
+        run "$assay" run "$(dirname "$c")" --local -q --vendor "$work/wrong.log"
+        [ "$rc" = 2 ] && head -n 1 "$work/out" |
+            grep -q "^version: .* bayes-e .* s600, which is nash-p (wrong.log line 1)" &&
+            seeded=$((seeded + 1))
+    done
+    expect "a right board is accused in none of $cases cases" \
+        test "$clean" = "$cases"
+    expect "another board is named in all of them" test "$seeded" = "$cases"
+    expect "there are cases" test "$cases" -ge 10
 else
     skip "no shared cases"
 fi

@@ -85,8 +85,8 @@ judge 1 "another time of the file" -o "$work/out1"
 expect_not_out '^stale' "is no evidence"
 
 # The quantized model is fixed, the compiled file is not built anew.
-name=$(patch "$case/model.onnx" list | awk '$2 == "i" && $3 > 4 {print $1; exit}')
-patch "$case/model.onnx" "$name" all 4000
+name=$(patch "$case/model.onnx" list | awk '$2 == "i" && $3 > 4 && !n++ {print $1}')
+patch "$case/model.onnx" "$name" all 4000 >/dev/null
 judge 1 "a fix of the model" -o "$work/out1"
 first '^stale: the fix never reached the board: model.bin is still sha256:[0-9a-f]{8} of the run of [0-9T:-]+Z; changed since: quantized model [0-9a-f]{8} -> [0-9a-f]{8}$' \
     "never reached the board"
@@ -147,11 +147,11 @@ cp -r "$digits" "$case"
 chmod -R u+w "$case"
 echo "compiled, 1" >"$case/model.bin"
 judge 0 "goldens" -o "$work/out3"
-python3 "$ROOT/tests/support/flip_golden.py" "$case" conv2
+python3 "$ROOT/tests/support/flip_golden.py" "$case" conv2 >/dev/null
 judge 1 "another golden, the same inputs" -o "$work/out3"
 first '^stale: the reference changed, the compiled file did not: model.bin is still sha256:[0-9a-f]{8} .*; changed since: reference' \
     "is said"
-patch "$case/model.onnx" "$name" all 4000
+patch "$case/model.onnx" "$name" all 4000 >/dev/null
 run "$assay" run "$case" --local -q
 expect_refused 2 'this reference was made from another model|model_sha256' \
     "a golden that is older than its model"
@@ -191,13 +191,42 @@ if [ -d "$shared" ]; then
     run "$assay" run "$case" --local -q -o "$work/out5"
     expect_rc 0 "a real case"
     rm -r "$case/golden" "$case/case.json"
-    name=$(patch "$case/model.onnx" list | awk '$2 == "i" {print $1; exit}')
-    patch "$case/model.onnx" "$name" all 77
+    name=$(patch "$case/model.onnx" list | awk '$2 == "i" && !n++ {print $1}')
+    patch "$case/model.onnx" "$name" all 77 >/dev/null
     run "$assay" run "$case" --local -q -o "$work/out5"
     expect_rc 1 "a real case, its model fixed, its simulator's results not"
     cp "$work/out" "$work/said"
     first '^stale: the fix never reached the board: sim gave the same bits as in the run of .* although the reference changed in' \
         "is stale by its bits"
+    # Every case: fixed and built anew, fixed and not.
+    cases=0 honest=0 seeded=0
+    for c in "$shared"/*/case.json; do
+        rm -rf "$case" "$work/out6"
+        cp -r "$(dirname "$c")" "$case"
+        chmod -R u+w "$case"
+        rm -rf "$case/golden" "$case/case.json" "$case/sim"
+        name=$(patch "$case/model.onnx" list | awk '$2 == "i" && !n++ {print $1}')
+        [ -n "$name" ] || continue
+        cases=$((cases + 1))
+        echo 1 >"$work/1.bin"
+        echo 2 >"$work/2.bin"
+        run "$assay" run "$case" --local -q -o "$work/out6" \
+            --compiled "$work/1.bin"
+        cp "$work/out6/report.json" "$work/first.json"
+        patch "$case/model.onnx" "$name" 0 77 >/dev/null
+        run "$assay" run "$case" --local -q --previous "$work/first.json" \
+            --compiled "$work/2.bin"
+        grep -q '^stale' "$work/out" || honest=$((honest + 1))
+        run "$assay" run "$case" --local -q --previous "$work/first.json" \
+            --compiled "$work/1.bin"
+        [ "$rc" = 1 ] && head -n 1 "$work/out" | grep -q \
+            '^stale: the fix never reached the board: 1.bin is still' &&
+            seeded=$((seeded + 1))
+    done
+    expect "what was built anew is accused in none of $cases cases" \
+        test "$honest" = "$cases"
+    expect "what was not is named in all of them" test "$seeded" = "$cases"
+    expect "there are cases" test "$cases" -ge 5
 else
     skip "no shared cases"
 fi
