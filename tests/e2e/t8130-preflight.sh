@@ -183,6 +183,37 @@ run "$assay" run "$case" --local -q
 expect_refused 2 'node_info.csv: line 4: expected BPU or CPU' "a bad row"
 rm "$table"
 
+# hb_compile's configuration of a Nash model: what it says of pictures is put in
+# front of the model later.
+mkdir "$work/nash"
+cat >"$work/nash/config.yaml" <<'YAML'
+model_parameters:
+  onnx_model: 'net.onnx'
+  march: "nash-m"
+  output_model_file_prefix: 'net_nv12'
+  remove_node_type: "Quantize;Dequantize"
+input_parameters:
+  input_name: ""
+  input_type_rt: 'nv12'
+  input_type_train: 'rgb'
+  norm_type: 'data_mean_and_scale'
+  mean_value: '123.675 116.28 103.53'
+  scale_value: '0.01712 0.0175 0.01743'
+calibration_parameters:
+  quant_config: {"model_config": {"all_node_type": "int16"}}
+compiler_parameters:
+  core_num: 1
+  input_source: {"data": "pyramid"}
+YAML
+run "$assay" run "$ROOT/tests/data/nash" --local -q --vendor "$work/nash"
+expect_rc 0 "hb_compile's configuration of a Nash model"
+expect_out '^# configuration: 0 contradictions' "is not read as a Bayes one's"
+sed -i 's/nash-m/nash-e/' "$work/nash/config.yaml"
+run "$assay" run "$ROOT/tests/data/nash" --local -q --vendor "$work/nash"
+expect_rc 2 "that of another Nash part"
+expect_out '^version: the model is built for nash-m .case.json., the configuration says nash-e .config.yaml.; nothing was run$' \
+    "is told"
+
 # The agent names the runtime that its machine has.
 mkdir "$work/lib"
 touch "$work/lib/libhbrt4.so" "$work/lib/libdnn.so.3.13.6" \
