@@ -99,7 +99,7 @@ static size_t list_runtime(const char *folder,
     while (d != NULL && (e = readdir(d)) != NULL && n < RUNTIME_FILES &&
            entries++ < RUNTIME_ENTRIES) {
         if (is_runtime(e->d_name))
-            snprintf(names[n++], RUNTIME_NAME, "%s", e->d_name);
+            memcpy(names[n++], e->d_name, strlen(e->d_name) + 1);
     }
     if (d != NULL)
         closedir(d);

@@ -254,7 +254,8 @@ static bool wants_hbrt(const struct assay_claim *c)
 {
     if (c->about == ASSAY_ABOUT_HBRT)
         return c->by == ASSAY_BY_BUILD || c->by == ASSAY_BY_LOADED;
-    return c->about == ASSAY_ABOUT_HBDK && of_model(c->by) &&
+    return c->about == ASSAY_ABOUT_HBDK &&
+           (c->by == ASSAY_BY_BUILD || c->by == ASSAY_BY_COMPILED) &&
            strtoul(c->value, NULL, 10) == 4;
 }
 
@@ -378,8 +379,11 @@ int assay_preflight(struct assay_preflight *out, struct assay_arena *arena,
 /* ---- the sentence ---------------------------------------------------------- */
 
 /* "the model is built for bayes-e", "the board's runtime has hbrt 3.15.47.0" */
-static void side(const struct assay_claim *c, char *out, size_t cap)
+static void side(const struct assay_claim *c, bool second, char *out,
+                 size_t cap)
 {
+    static const char *const again[] = {"case.json", "the configuration",
+                                        "the build's log", "the model's text"};
     const char *march = march_of(c);
     char what[160];
 
@@ -390,6 +394,10 @@ static void side(const struct assay_claim *c, char *out, size_t cap)
     else
         snprintf(what, sizeof(what), "%s %.60s",
                  assay_claim_about_name(c->about), c->value);
+    if (second && c->by <= ASSAY_BY_MODEL) {
+        snprintf(out, cap, "%s says %s", again[c->by], what);
+        return;
+    }
     switch (c->by) {
     case ASSAY_BY_CASE:
     case ASSAY_BY_CONFIG:
@@ -435,8 +443,8 @@ const char *assay_preflight_sentence(const struct assay_preflight *p,
         a = b;
         b = swap;
     }
-    side(a, one, sizeof(one));
-    side(b, two, sizeof(two));
+    side(a, false, one, sizeof(one));
+    side(b, true, two, sizeof(two));
     assay_claim_place(a, place[0], sizeof(place[0]));
     assay_claim_place(b, place[1], sizeof(place[1]));
     snprintf(out, cap, "%s%s%s%s, %s%s%s%s", one, place[0][0] ? " (" : "",

@@ -231,7 +231,7 @@ void assay_run_chain_judge(struct assay_run *r,
     now = (struct assay_chain_run){
         &k->chain,
         {r->s->n_layers, v},
-        sum->has_verdict && sum->verdict == ASSAY_VERDICT_MATCH &&
+        sum->n_culprits == 0 && !assay_run_only_inherited(sum) &&
             (sum->observed & compiled) != 0,
     };
     assay_chain_compare(&k->stale, &before, &now, k->fix);

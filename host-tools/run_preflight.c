@@ -47,6 +47,10 @@ static void add_case(struct claims *c, const struct assay_run *r)
     add(c, ASSAY_ABOUT_MARCH, ASSAY_BY_CASE, k->march, "case.json");
     add(c, ASSAY_ABOUT_HBDK, ASSAY_BY_CASE, k->hbdk, "case.json");
     add(c, ASSAY_ABOUT_NN, ASSAY_BY_CASE, k->horizon_nn, "case.json");
+    if (strcmp(k->engine, "horizon_nn") == 0)
+        add(c, ASSAY_ABOUT_NN, ASSAY_BY_CASE, k->engine_version, "golden");
+    if (strcmp(k->engine, "hbdk4") == 0)
+        add(c, ASSAY_ABOUT_HBDK, ASSAY_BY_CASE, k->engine_version, "golden");
     add(c, ASSAY_ABOUT_MARCH, ASSAY_BY_MODEL, k->target, k->model_path);
     for (size_t i = 0; i < k->n_differences; i++) {
         const struct assay_case_difference *d = &k->differences[i];

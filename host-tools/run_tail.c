@@ -234,6 +234,10 @@ void assay_run_tail_lines(struct assay_run *r,
     char text[ASSAY_LINE_TEXT], sentence[ASSAY_LINE_TEXT];
     enum assay_message_id id;
 
+    if (sum->above == ASSAY_VERDICT_VERSION) {
+        last_line(r, sum, received, l); /* nothing else was looked at */
+        return;
+    }
     count_lines(r, sum, l);
     gap_lines(r, sum, l);
     assay_run_builds_lines(r, l);

@@ -103,6 +103,8 @@ int assay_case_json(struct assay_case *c, const char *text, size_t n,
                          sizeof(c->horizon_nn), file, err);
     if (!rc && json_is_object(tools))
         rc = text_member(tools, "hbdk", c->hbdk, sizeof(c->hbdk), file, err);
+    if (!rc && json_is_object(tools) && !c->hbdk[0])
+        rc = text_member(tools, "hbdk4", c->hbdk, sizeof(c->hbdk), file, err);
     if (!rc)
         assay_case_differ_json(c, j, file);
     json_decref(j);

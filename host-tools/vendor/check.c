@@ -142,6 +142,15 @@ bool assay_vcheck_threshold(const struct assay_checker *c, double threshold,
     return fabs(have - threshold) <= digits * fabs(threshold) + 2e-6;
 }
 
+bool assay_vcheck_is_nash(const struct assay_checker *c)
+{
+    const char *march = c->facts->march != NULL ? c->facts->march : "";
+
+    if (march[0] == '\0' && c->config != NULL)
+        march = c->config->march;
+    return strncmp(march, "nash", 4) == 0;
+}
+
 /* ---- the whole ---------------------------------------------------------- */
 
 static void march_is(struct assay_checker *c, const char *expected,
@@ -300,6 +309,11 @@ static void check_rest(struct assay_checker *c)
         assay_vcheck_add(c, ASSAY_WARNING, "no-table", v->log_file, "", "", "",
                          "the log has no table of quantized nodes: the build "
                          "did not come that far, or the log was cut");
+    if (v->n_advice > 0)
+        assay_vcheck_add(c, ASSAY_HINT, "advice", v->advice_file, "", "", "",
+                         "the compiler's advice has %u entries: read them "
+                         "before you look for what is slow or on the CPU",
+                         v->n_advice);
     if (v->vec_diff_file != NULL)
         assay_vcheck_add(c, ASSAY_HINT, "vec-diff", v->vec_diff_file, "", "",
                          "",
@@ -377,7 +391,8 @@ int assay_vendor_check(struct assay_findings *out, const struct assay_vendor *v,
         check_march(&c);
         check_versions(&c);
         check_build(&c);
-        if (c.config != NULL)
+        /* On Nash what stands in front of the model is inserted later. */
+        if (c.config != NULL && !assay_vcheck_is_nash(&c))
             assay_vcheck_inputs(&c);
         assay_vcheck_settings(&c);
         assay_vcheck_nodes(&c);

@@ -40,6 +40,10 @@ const char *assay_vcheck_dims(const int64_t *dims, uint32_t rank, char *out,
 bool assay_vcheck_threshold(const struct assay_checker *c, double threshold,
                             double digits, const struct assay_tensor *t);
 
+/* Is the model one of the Nash family, as case or configuration say? What is
+ * known of operators and inputs there is less. */
+bool assay_vcheck_is_nash(const struct assay_checker *c);
+
 void assay_vcheck_inputs(struct assay_checker *c);   /* check_input.c */
 void assay_vcheck_nodes(struct assay_checker *c);    /* check_node.c */
 void assay_vcheck_settings(struct assay_checker *c); /* check_setting.c */

@@ -191,7 +191,9 @@ static void check_all_int16(struct assay_checker *c, const char *file,
                 stays_int8(l) ? "it has" : "a layer beside it has");
         else
             assay_vcheck_add(
-                c, ASSAY_CONTRADICTION, "dtype", file, l->name, "int16", "int8",
+                c,
+                assay_vcheck_is_nash(c) ? ASSAY_WARNING : ASSAY_CONTRADICTION,
+                "dtype", file, l->name, "int16", "int8",
                 "layer '%.100s' (%.60s) takes int8, %.60s asks for "
                 "int16",
                 l->name, l->source_op, setting);

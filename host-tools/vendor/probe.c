@@ -2,6 +2,7 @@
 /* Which of the vendor's files is this? By content: names are the user's. */
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "host-tools/vendor/vendor.h"
 
@@ -38,14 +39,31 @@ static bool is_time(const char *p, size_t n)
     return true;
 }
 
+/* Is one of the cells of a CSV's first line this word, whatever its case? */
+static bool has_cell(const char *p, size_t first, const char *word)
+{
+    size_t len = strlen(word), at = 0;
+
+    while (at < first) {
+        size_t n = 0;
+
+        while (at + n < first && p[at + n] != ',')
+            n++;
+        if (n >= len && strncasecmp(p + at, word, len) == 0 &&
+            (n == len || p[at + n - 1] == '\r'))
+            return true;
+        at += n + 1;
+    }
+    return false;
+}
+
 /* "Node,ON,Subgraph,Type,...": the header of a table, whatever its order. */
 static bool is_node_info(const char *p, size_t first)
 {
-    return memchr(p, ',', first) != NULL && has(p, first, "ON") &&
-           (has(p, first, "Type") || has(p, first, "type")) &&
-           (has(p, first, "Node") || has(p, first, "node") ||
-            has(p, first, "Name") || has(p, first, "name")) &&
-           !has(p, first, "MAE");
+    return has_cell(p, first, "on") &&
+           (has_cell(p, first, "type") || has_cell(p, first, "op_type")) &&
+           (has_cell(p, first, "node") || has_cell(p, first, "node_name") ||
+            has_cell(p, first, "name"));
 }
 
 static bool is_runtime(const char *p, size_t n)

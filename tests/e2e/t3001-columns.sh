@@ -64,7 +64,7 @@ expect_out '^# .*sim sim/$' "the head names the source"
 expect_out '^ 21 layers · cpu: 21 exact · sim: 21 observed, 21 exact$' "counts"
 expect_out '^match   not examined: bpu \(no dump, no backend\): this proves arithmetic, CPU and compiler, not the accelerator' \
     "the last line"
-expect "a green run prints no rows" test "$(wc -l <"$work/out")" -le 6
+expect "a green run prints no rows" test "$(wc -l <"$work/out")" -le 7
 expect_not_out '^ idx op|^ [0-9]{3} ' "a green run prints no rows"
 column sim right keep logits conv1.y_QuantizeLinear_Output
 judge 0 "a simulator that shows two layers"

@@ -65,8 +65,12 @@ finding() {
     expect_out '^match ' "$text: the run went on"
     expect_out 'the configuration contradicts the model' "$text: the tail"
 }
-finding march "the configuration was made for march 'bayes', not 'bayes-e'" \
-    -e 's/bayes-e/bayes/'
+sed 's/bayes-e/bayes/' "$data/build.yaml" >"$work/case/vendor/build.yaml"
+run "$assay" run "$work/case" --local
+expect_rc 2 "march"
+expect_out '^version: the model is built for bayes-e .case.json., the configuration says bayes .build.yaml.; nothing was run$' \
+    "march: both sides"
+expect_not_out '^match ' "march: no layer ran"
 finding "an input's name" "the configuration's input 'y' is not one" \
     -e "s/input_name: 'x'/input_name: 'y'/"
 finding "a shape" "input 'x': the configuration has shape 1x3x12x13" \

@@ -17,7 +17,10 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/blobs.h"
 #include "agent/session.h"
@@ -138,6 +141,50 @@ static void test_small_blobs(void **state)
     assay_blobs_free(b);
 }
 
+static void touch(const char *dir, const char *name)
+{
+    char path[160];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
+/* Names of the vendor's runtime, and of nothing else; no order of the disk. */
+static void runtime_files(void **state)
+{
+    static const char *const names[] = {"libhbrt_bayes_aarch64.so",
+                                        "libdnn.so.1.24.5",
+                                        "libdnn.so",
+                                        "libdnnl.so.2",
+                                        "libhbrt.a",
+                                        "libhbrt evil.so",
+                                        "libhbucp.so",
+                                        "x.so"};
+    char dir[] = P_tmpdir "/assay-libs-XXXXXX", out[512], folders[200];
+    char tight[20], path[160];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        touch(dir, names[i]);
+    snprintf(folders, sizeof(folders), "/nowhere/at/all::%s:%s", dir, dir);
+    assay_sysinfo_runtime(folders, out, sizeof(out));
+    assert_string_equal(out, "libdnn.so libdnn.so.1.24.5 "
+                             "libhbrt_bayes_aarch64.so libhbucp.so");
+    assay_sysinfo_runtime(folders, tight, sizeof(tight));
+    assert_string_equal(tight, "libdnn.so");
+    assay_sysinfo_runtime("", out, sizeof(out));
+    assert_string_equal(out, "");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
 static void test_features(void **state)
 {
     char out[256];
@@ -157,10 +204,9 @@ static void test_features(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_blobs),
-        cmocka_unit_test(test_small_blobs),
-        cmocka_unit_test(test_features),
+        cmocka_unit_test(test_table),       cmocka_unit_test(test_blobs),
+        cmocka_unit_test(test_small_blobs), cmocka_unit_test(test_features),
+        cmocka_unit_test(runtime_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
