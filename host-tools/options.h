@@ -64,7 +64,7 @@ struct assay_thresholds {
 struct assay_options {
     enum assay_command command;
     bool help, version;
-    const char *operand;        /* case folder or model */
+    const char *operand;        /* case folder or model; triage: FOLDER */
     struct assay_strings cases; /* fit-arith: all of them */
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
@@ -92,6 +92,9 @@ struct assay_options {
     struct assay_strings set;   /* mutate: edits, in order */
     const char *save_failing;   /* a folder, or NULL */
     struct assay_strings scales, vendor;
+    const char *stage[8];             /* triage: by enum assay_stage */
+    struct assay_strings scale, logs; /* triage */
+    const char *bundle;               /* triage: zip to write, or NULL */
     bool json_stdout;
     const char *json;
     const char *save;       /* fit-arith: numerics file to write */

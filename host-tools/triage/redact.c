@@ -198,7 +198,8 @@ static bool user_at_host(const struct text *t, struct match *m)
     if (p < t->end && *p == ':') {
         const char *q = p + 1;
 
-        while (q < t->end && value_char(*q) && *q != '@' && *q != '/')
+        while (q < t->end && q - p < 256 && value_char(*q) && *q != '@' &&
+               *q != '/')
             q++;
         secret = q < t->end && *q == '@' && q > p + 1;
         p = secret ? q : p;
