@@ -142,7 +142,7 @@ static int hash_file(struct bundle *b, const char *path, const char *shown)
     return rc;
 }
 
-/* All files of a folder; `shown` is its name in the manifest. */
+/* All files of a folder; `shown` is its name in the manifest, or NULL. */
 static int hash_folder(struct bundle *b, const char *path, const char *shown,
                        int depth)
 {
@@ -151,7 +151,9 @@ static int hash_folder(struct bundle *b, const char *path, const char *shown,
 
     for (uint32_t i = 0; i < names.n && rc == 0; i++) {
         const char *inner = assay_names_join(b->t->arena, path, names.v[i]),
-                   *name = assay_names_join(b->t->arena, shown, names.v[i]);
+                   *name = shown == NULL ? names.v[i]
+                                         : assay_names_join(b->t->arena, shown,
+                                                            names.v[i]);
 
         if (inner == NULL || name == NULL)
             return no_memory(b);
@@ -178,7 +180,7 @@ static int hash_all(struct bundle *b)
     int rc = 0;
 
     if (b->o->operand != NULL)
-        rc = hash_folder(b, b->o->operand, ".", 0);
+        rc = hash_folder(b, b->o->operand, NULL, 0);
     for (size_t i = 0; i < sizeof(b->o->stage) / sizeof(b->o->stage[0]); i++)
         if (rc == 0 && b->o->stage[i] != NULL)
             rc = hash_any(b, b->o->stage[i]);

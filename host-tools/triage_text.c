@@ -8,6 +8,7 @@
 
 #define WORST 5u  /* samples, layers */
 #define LINES 10u /* of dtypes and bad cases */
+#define TENSOR 15 /* columns of a name in the table */
 
 static void say(FILE *f, const char *line)
 {
@@ -24,7 +25,7 @@ static struct assay_num number(double v)
 {
     struct assay_num none = {"-"};
 
-    return isnan(v) || v < 0 ? none : assay_num_g(5, v);
+    return isnan(v) || v < 0 ? none : assay_num_g(4, v);
 }
 
 /* Control bytes of names do not steer a terminal. */
@@ -52,13 +53,13 @@ static void put_row(FILE *f, const struct assay_transition *s)
     fprintf(f, " %-27s %7" PRIu32 " %7" PRIu32, step, s->compared,
             s->n_samples);
     if (s->verdict == ASSAY_STEP_INCOMPARABLE) {
-        put_name(f, "-", 24);
-        fprintf(f, " %9s %10s %10s %10s %s\n", "-", "-", "-", "-",
+        put_name(f, "-", TENSOR);
+        fprintf(f, " %8s %9s %9s %15s %s\n", "-", "-", "-", "-",
                 assay_triage_verdict(s));
         return;
     }
-    put_name(f, x->name, 24);
-    fprintf(f, " %9.6f %10s %10s %10s %s\n", assay_pair_cosine(&x->worst),
+    put_name(f, x->name, TENSOR);
+    fprintf(f, " %8.6f %9s %9s %15s %s\n", assay_pair_cosine(&x->worst),
             number(assay_pair_l1(&x->worst)).text,
             number(x->worst.max_abs).text,
             number(assay_pair_lsb(&x->worst)).text, assay_triage_verdict(s));
@@ -76,12 +77,12 @@ static void put_table(FILE *f, const struct assay_triage *t)
                          assay_num_u(t->n_stages).text, "all",
                          assay_num_u(ASSAY_STAGE_COUNT).text, "samples",
                          assay_num_u(samples).text, NULL));
-    fprintf(f, " %-27s %7s %7s %-24s %9s %10s %10s %10s %s\n", "step",
-            "tensors", "samples", "worst tensor", "Cosine", "L1", "Atol",
-            "max_qscale", "verdict");
+    fprintf(f, " %-27s %7s %7s %-15s %8s %9s %9s %15s %s\n", "step", "tensors",
+            "samples", "worst tensor", "Cosine", "L1", "Atol",
+            "max_qscale_diff", "verdict");
     for (int i = 0; i < ASSAY_STAGE_COUNT; i++) {
         if (t->sets[i].path == NULL)
-            fprintf(f, " %-27s %7s %7s %-24s %9s %10s %10s %10s %s\n",
+            fprintf(f, " %-27s %7s %7s %-15s %8s %9s %9s %15s %s\n",
                     stage_name((enum assay_stage)i), "-", "-", "-", "-", "-",
                     "-", "-", "missing");
         else if (step < t->n_steps && t->steps[step].to == (enum assay_stage)i)
