@@ -55,13 +55,16 @@ static const struct {
      "say what each culprit of a column does to the model's outputs"},
     {ASSAY_CMD_LINT, "lint", "CASE | MODEL",
      "say what is wrong with a model before anything runs"},
+    {ASSAY_CMD_TRIAGE, "triage", "[FOLDER]",
+     "say which stage broke: float, calibration, qat, qat.export, qat.bc, "
+     "quantized.bc, hbm or board"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare",   "image",   "triage",  "keygen", "pair",    "deploy",
+    "compare",   "image",   "keygen",  "pair",   "deploy",
     "self-test", "nightly", "history", "report", "vectors",
 };
 
@@ -212,6 +215,22 @@ static const struct word pinpoint_words[] = {
     {"try", "what to change"},
 };
 
+/* A table of steps; numbers and reasons are in docs/triage.md. */
+static const struct word triage_words[] = {
+    {"a -> b", "the step from one stage that is there to the next; all tensors "
+               "of all samples that both have"},
+    {"exact", "quantized.bc, hbm and board must be equal to the bit"},
+    {"limits", "other steps have a smallest cosine and a largest relative "
+               "error; limits of steps that are skipped add up"},
+    {"BREAKS", "a tensor of a sample is beyond a limit; or above half of it "
+               "and 8 times as far off as all steps before; never within 1 "
+               "LSB or 1e-6"},
+    {"ok", "it is not"},
+    {"training", "a break of calibration or QAT is said, and left"},
+    {"exit", "0 nothing breaks, 1 a step breaks, 2 fewer than two stages, 5 a "
+             "step had nothing to compare"},
+};
+
 /* A hand calculation with columns that differ. */
 static const struct word explain_words[] = {
     {"sim: [A, B]", "behind a step: what its value would have to be for the "
@@ -246,13 +265,16 @@ void assay_options_help(FILE *f, enum assay_command c)
             fprintf(f, "\n%*s", 31, "");
         print_wrapped(f, e->help, 31);
     }
-    if (c != ASSAY_CMD_INFO) {
+    if (c != ASSAY_CMD_INFO && c != ASSAY_CMD_TRIAGE) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }
     if (c == ASSAY_CMD_PINPOINT)
         print_reading(f, pinpoint_words,
                       sizeof(pinpoint_words) / sizeof(pinpoint_words[0]));
+    if (c == ASSAY_CMD_TRIAGE)
+        print_reading(f, triage_words,
+                      sizeof(triage_words) / sizeof(triage_words[0]));
     if (c == ASSAY_CMD_EXPLAIN)
         print_reading(f, explain_words,
                       sizeof(explain_words) / sizeof(explain_words[0]));
@@ -417,10 +439,24 @@ static int check_mutate(const struct assay_options *o, struct assay_err *err)
     return 0;
 }
 
+/* triage: something to look at. */
+static int check_triage(const struct assay_options *o, struct assay_err *err)
+{
+    bool any = o->operand != NULL || o->logs.n > 0 || o->vendor.n > 0;
+
+    for (size_t i = 0; i < sizeof(o->stage) / sizeof(o->stage[0]); i++)
+        any = any || o->stage[i] != NULL;
+    return any ? 0
+               : assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_TRIAGE_NOTHING,
+                                    NULL);
+}
+
 static int check_together(struct assay_options *o, struct assay_err *err)
 {
     if (o->help || o->version)
         return 0;
+    if (o->command == ASSAY_CMD_TRIAGE)
+        return check_triage(o, err);
     if (o->local && o->target != NULL)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_LOCAL_AND_TARGET,
                                   NULL);

@@ -64,7 +64,7 @@ struct assay_thresholds {
 struct assay_options {
     enum assay_command command;
     bool help, version;
-    const char *operand;        /* case folder or model */
+    const char *operand;        /* case folder or model; triage: FOLDER */
     struct assay_strings cases; /* fit-arith: all of them */
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
@@ -94,6 +94,9 @@ struct assay_options {
     struct assay_strings scales, vendor;
     const char *compiled, *float_model; /* for their hashes only */
     const char *previous;               /* an earlier run's report */
+    const char *stage[8];             /* triage: by enum assay_stage */
+    struct assay_strings scale, logs; /* triage */
+    const char *bundle;               /* triage: zip to write, or NULL */
     bool json_stdout;
     const char *json;
     const char *save;       /* fit-arith: numerics file to write */

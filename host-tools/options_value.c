@@ -280,6 +280,34 @@ static int store_flag(struct assay_options *o, enum assay_option_key key)
     }
 }
 
+/* --quantized-bc is stage quantized.bc. */
+static bool names_stage(const char *option, const char *stage)
+{
+    while (*stage != '\0' &&
+           (*option == *stage || (*option == '-' && *stage == '.'))) {
+        option++;
+        stage++;
+    }
+    return *option == '\0' && *stage == '\0';
+}
+
+static int store_stage(struct assay_options *o, const char *name,
+                       const char *value, struct assay_err *err)
+{
+    static const char *const stages[] = {
+#define ASSAY_STAGE(id, stage, side, cosine, error, step, look) stage,
+#include "host-tools/triage/stages.def"
+#undef ASSAY_STAGE
+    };
+    size_t i = 0;
+
+    _Static_assert(sizeof(stages) == sizeof(o->stage), "stages of options.h");
+    while (i + 1 < sizeof(stages) / sizeof(stages[0]) &&
+           !names_stage(name + 2, stages[i]))
+        i++;
+    return set_string(&o->stage[i], name, value, err);
+}
+
 static int store_text(struct assay_options *o, enum assay_option_key key,
                       const char *name, const char *value,
                       struct assay_err *err)
@@ -301,6 +329,7 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->hypothesis, name, value, err);
     case ASSAY_OPT_EXPECT_DTYPES:
         return set_string(&o->expect_dtypes, name, value, err);
+    case ASSAY_OPT_BUNDLE: return set_string(&o->bundle, name, value, err);
     case ASSAY_OPT_BPU: return set_string(&o->bpu, name, value, err);
     case ASSAY_OPT_COMPILED: return set_string(&o->compiled, name, value, err);
     case ASSAY_OPT_FLOAT_MODEL:
@@ -361,6 +390,9 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
         return add_string(&o->arith, name, value, err);
     case ASSAY_OPT_SCALES: return add_string(&o->scales, name, value, err);
     case ASSAY_OPT_VENDOR: return add_string(&o->vendor, name, value, err);
+    case ASSAY_OPT_STAGE: return store_stage(o, name, value, err);
+    case ASSAY_OPT_SCALE: return add_string(&o->scale, name, value, err);
+    case ASSAY_OPT_LOG: return add_string(&o->logs, name, value, err);
     default: return store_text(o, key, name, value, err);
     }
 }

@@ -166,7 +166,6 @@ static bool at_end(double v, double lo, double hi)
 static void add(struct assay_pair_stats *s, double a, double b, bool differs)
 {
     double d = b - a;
-    bool rail = at_end(a, s->min_a, s->max_a);
 
     s->differing += differs;
     s->zero_a += a == 0;
@@ -177,11 +176,13 @@ static void add(struct assay_pair_stats *s, double a, double b, bool differs)
     s->bag_b += mix(b);
     if (!isfinite(a) || !isfinite(b))
         return;
-    s->rail_a += rail;
+    s->rail_a += at_end(a, s->min_a, s->max_a);
     s->rail_b += at_end(b, s->min_b, s->max_b);
     s->low_rail += differs && (a == s->min_a || b == s->min_b);
-    s->flipped += differs && a * b < 0 &&
-                  (rail || fabs(a) >= 0.5 * fmax(s->max_a, -s->min_a));
+    if (a * b < 0 && fabs(d) >= 0.8 * (s->max_a - s->min_a)) {
+        s->flipped++;
+        s->dd_flipped += d * d;
+    }
     s->aa += a * a;
     s->bb += b * b;
     s->ab += a * b;
@@ -238,6 +239,7 @@ void assay_pair_merge(struct assay_pair_stats *s,
     s->rail_b += more->rail_b;
     s->low_rail += more->low_rail;
     s->flipped += more->flipped;
+    s->dd_flipped += more->dd_flipped;
     s->aa += more->aa;
     s->bb += more->bb;
     s->ab += more->ab;

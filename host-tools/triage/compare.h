@@ -20,8 +20,9 @@ struct assay_pair_stats {
     uint64_t zero_a, zero_b; /* exactly 0 */
     uint64_t rail_a, rail_b; /* at the end of the range of their array */
     uint64_t low_rail;       /* differing, and one side at the lowest value */
-    uint64_t flipped;        /* a at a rail, b at the other side of 0 */
+    uint64_t flipped;        /* other sign, and nearly a whole range away */
     double aa, bb, ab, dd;   /* sums of products; d = b - a */
+    double dd_flipped;       /* of those */
     double sum_d, sum_abs, max_abs;
     double min_a, max_a, min_b, max_b;
     double unit;           /* of one LSB; 0: not known */

@@ -25,8 +25,8 @@ static const struct assay_dtype_change *last_change(
 
         if (strcmp(c->module, module) != 0)
             continue;
-        if (*asked == NULL)
-            *asked = c->from[0] != '\0' ? c->from : c->to;
+        if (*asked == NULL && !c->fallback)
+            *asked = c->to;
         last = c;
     }
     return last;

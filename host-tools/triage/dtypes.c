@@ -313,6 +313,7 @@ static int change(struct assay_evidence *e, const struct assay_lines *l,
     bool missed = says_missed(l->line, l->len);
     struct assay_dtype_change *c;
     const char *rest = module.text + module.len;
+    size_t blanks;
 
     first = dtypes_of(rest, (size_t)(l->line + l->len - rest), &last);
     if (module.len == 0 || (first == NULL && !missed) ||
@@ -323,7 +324,11 @@ static int change(struct assay_evidence *e, const struct assay_lines *l,
     if (c == NULL)
         return failed(file, err);
     c->module = assay_evidence_text(e, module.text, module.len);
-    c->text = assay_evidence_text(e, l->line, l->len < 300 ? l->len : 300);
+    blanks = 0;
+    while (blanks < l->len && isspace((unsigned char)l->line[blanks]))
+        blanks++;
+    c->text = assay_evidence_text(
+        e, l->line + blanks, l->len - blanks < 300 ? l->len - blanks : 300);
     c->from = first != last && first != NULL ? first : "";
     c->to = last != NULL ? last : "";
     c->by = by;

@@ -65,6 +65,19 @@ static double one_scale(const char *text)
     return *text != '\0' && *end == '\0' ? v : NAN;
 }
 
+/* "<class 'nn.Conv2d'>" is nn.Conv2d. */
+static const char *op_text(struct assay_evidence *e, const char *t)
+{
+    size_t n;
+
+    if (strncmp(t, "<class '", 8) == 0)
+        t += 8;
+    n = strlen(t);
+    if (n > 2 && strcmp(t + n - 2, "'>") == 0)
+        n -= 2;
+    return assay_evidence_text(e, t, n);
+}
+
 static int add_layer(struct assay_evidence *e, const struct assay_cells *row,
                      const struct layer_columns *c, const char *file,
                      uint32_t line, struct assay_err *err)
@@ -87,7 +100,7 @@ static int add_layer(struct assay_evidence *e, const struct assay_cells *row,
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const char *t = assay_cells_text(row, texts[i].column);
 
-        *texts[i].text = assay_evidence_text(e, t, strlen(t));
+        *texts[i].text = op_text(e, t);
         if (*texts[i].text == NULL)
             return too_many(file, err);
     }
@@ -189,7 +202,7 @@ static int add_sensitive(struct assay_evidence *e,
     if (s == NULL)
         return too_many(file, err);
     s->name = assay_evidence_text(e, name, strlen(name));
-    s->op = assay_evidence_text(e, op, strlen(op));
+    s->op = op_text(e, op);
     s->dtype = assay_evidence_text(e, dtype, strlen(dtype));
     s->metric = c->metric_name;
     s->file = file;
@@ -240,14 +253,33 @@ static double badness(const struct assay_layer_row *r)
     return cosine * 1000 + (isnan(r->max_qscale_diff) ? 0 : r->max_qscale_diff);
 }
 
+/* The csv and the txt of one comparison say the same. */
+static bool listed(const struct assay_evidence *e, const uint32_t *v,
+                   uint32_t n, uint32_t i)
+{
+    const struct assay_layer_row *a = &e->layers[i];
+
+    for (uint32_t k = 0; k < n; k++) {
+        const struct assay_layer_row *b = &e->layers[v[k]];
+
+        if (badness(a) == badness(b) && strcmp(a->name, b->name) == 0 &&
+            a->file != b->file)
+            return true;
+    }
+    return false;
+}
+
 uint32_t assay_evidence_worst(const struct assay_evidence *e, uint32_t *out,
                               uint32_t n)
 {
     uint32_t have = 0;
 
     for (uint32_t i = 0; i < e->n_layers; i++) {
-        uint32_t at = have < n ? have++ : n;
+        uint32_t at;
 
+        if (listed(e, out, have, i))
+            continue;
+        at = have < n ? have++ : n;
         while (at > 0 &&
                badness(&e->layers[out[at - 1]]) < badness(&e->layers[i])) {
             if (at < n)

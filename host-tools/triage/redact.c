@@ -198,7 +198,8 @@ static bool user_at_host(const struct text *t, struct match *m)
     if (p < t->end && *p == ':') {
         const char *q = p + 1;
 
-        while (q < t->end && value_char(*q) && *q != '@' && *q != '/')
+        while (q < t->end && q - p < 256 && value_char(*q) && *q != '@' &&
+               *q != '/')
             q++;
         secret = q < t->end && *q == '@' && q > p + 1;
         p = secret ? q : p;
@@ -310,11 +311,11 @@ static bool path_char(char c)
 static size_t path_root(const struct text *t)
 {
     static const char *const roots[] = {
-        "/home/", "/root",   "/Users/", "/mnt/", "/data/",     "/opt/",
-        "/tmp/",  "/var/",   "/usr/",   "/etc/", "/workspace", "/work/",
-        "/srv/",  "/media/", "/nfs/",   "/run/", "/userdata/", "/app/",
-        "/lib/",  "/dev/",   "/proc/",  "/sys/", "/private/",  "/open_explorer",
-        "~/",     "$HOME/",  "${HOME}/"};
+        "/home/",         "/root",      "/Users/", "/mnt/",   "/data/",
+        "/opt/",          "/tmp/",      "/var/",   "/usr/",   "/etc/",
+        "/workspace",     "/work/",     "/srv/",   "/media/", "/nfs/",
+        "/run/",          "/userdata/", "/app/",   "/lib/",   "/private/",
+        "/open_explorer", "~/",         "$HOME/",  "${HOME}/"};
     const char *p = t->at;
 
     if (p > t->from && (word_char(p[-1]) || p[-1] == '.' || p[-1] == '>' ||

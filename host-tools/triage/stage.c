@@ -23,21 +23,6 @@ const struct assay_stage_info *assay_stage_info(enum assay_stage stage)
     return &infos[stage];
 }
 
-enum assay_stage assay_stage_find(const char *name)
-{
-    for (int i = 0; i < ASSAY_STAGE_COUNT; i++) {
-        const char *a = infos[i].name, *b = name;
-
-        while (*a != '\0' && (*a == *b || (*a == '.' && *b == '-'))) {
-            a++;
-            b++;
-        }
-        if (*a == '\0' && *b == '\0')
-            return (enum assay_stage)i;
-    }
-    return ASSAY_STAGE_COUNT;
-}
-
 const char *assay_side_name(enum assay_side side)
 {
     static const char *const names[] = {"",        "training", "export",

@@ -34,8 +34,6 @@ struct assay_stage_info {
     const char *step, *look;
 };
 const struct assay_stage_info *assay_stage_info(enum assay_stage stage);
-/* By its name ("qat.bc", or "qat-bc"); ASSAY_STAGE_COUNT: none. */
-enum assay_stage assay_stage_find(const char *name);
 const char *assay_side_name(enum assay_side side); /* "training" */
 
 struct assay_stage_sample {

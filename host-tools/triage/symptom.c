@@ -95,7 +95,7 @@ uint32_t assay_symptoms_find(const struct assay_transition *t,
         bits |= 1u << ASSAY_SYMPTOM_OFFSET;
     else if (constant_factor(s))
         bits |= 1u << ASSAY_SYMPTOM_FACTOR;
-    if (s->differing >= 3 && s->flipped * 10 >= s->differing * 9 &&
+    if (s->flipped >= 3 && s->dd_flipped >= 0.9 * s->dd &&
         (bits & 1u << ASSAY_SYMPTOM_FACTOR) == 0)
         bits |= 1u << ASSAY_SYMPTOM_WRAP;
     else if (saturated(s))

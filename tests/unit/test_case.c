@@ -10,6 +10,7 @@
  * links: proto/ gen/proto/assay.pb-c.c
  * links: host-tools/model/sample.c host-tools/model/file.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
+ * links: host-tools/model/archive.c
  * links: host-tools/model/npy.c host-tools/model/model.c
  * links: host-tools/model/onnx*.c host-tools/model/file.c
  * links: host-tools/model/mlir*.c host-tools/model/hbir*.c lib/core/form*.c

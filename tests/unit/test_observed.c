@@ -11,7 +11,8 @@
  * links: proto/ gen/proto/assay.pb-c.c
  * links: host-tools/model/sample.c host-tools/model/case_meta.c
  * links: host-tools/model/file.c host-tools/model/npz.c
- * links: host-tools/model/npz_write.c host-tools/model/npy.c
+ * links: host-tools/model/npz_write.c host-tools/model/archive.c
+ * links: host-tools/model/npy.c
  * links: host-tools/model/onnx_graph.c host-tools/model/onnx_proto.c
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: tests/support/slices.c
