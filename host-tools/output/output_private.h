@@ -30,6 +30,7 @@ struct assay_output_node {
     uint32_t rank;
     int64_t dims[ASSAY_MAX_RANK], count;
     char axes[ASSAY_MAX_RANK + 1];
+    bool cut;                    /* another size than the node below has */
     bool padded;                 /* it may be read shorter than it is */
     enum assay_output_undo undo; /* then nothing stands on it */
     int undo_axis;

@@ -109,16 +109,17 @@ static bool fits_at(const struct assay_output_search *s,
            assay_output_near(v, g);
 }
 
-/* Is it what the expected output gives in its place? */
+/* Is it what the expected output gives in its place? Where nothing was said,
+ * the one that the chain begins with: what only leaves gaps shows nothing. */
 static bool as_expected(const struct assay_output_search *s, int64_t count,
                         size_t sample, int64_t i, struct assay_output_value g)
 {
-    const struct assay_output_tensor *t;
+    const struct assay_output_tensor *t =
+        &s->ask.m->heads[s->expected != SIZE_MAX ? s->expected : s->ask.head].t;
     int64_t gives = 1;
 
-    if (s->expected == SIZE_MAX || s->unboxed)
+    if (s->unboxed)
         return false;
-    t = &s->ask.m->heads[s->expected].t;
     for (uint32_t a = 0; a < t->rank; a++)
         gives *= t->dims[a];
     return count == gives && t->values[sample] != NULL &&
@@ -139,6 +140,26 @@ static void count_values(struct assay_output_search *s, enum assay_dtype dtype)
             s->often[dtype][bucket_of(assay_output_read(g, dtype, k, i))]++;
 }
 
+/* Do fewer steps of the chain give it as well? Then it is no evidence of the
+ * others, which may do nothing but leave gaps where something else stands. */
+static bool without_it(const struct assay_output_node *n, size_t sample,
+                       int64_t i, struct assay_output_value g)
+{
+    const struct assay_output_node *a = n->from;
+
+    if (n->cut && a != NULL) /* the size itself is what is seen */
+        a = a->from;
+    for (; a != NULL && n->undo == UNDO_NOTHING; a = a->from) {
+        struct assay_output_value v = {.known = false};
+
+        if (i < a->count)
+            v = a->at(a, sample, i);
+        if (v.known && assay_output_same(v, g))
+            return true;
+    }
+    return false;
+}
+
 /* What it says that this element is as foretold: bits. */
 static double surprise(struct assay_output_search *s,
                        const struct assay_output_node *n, int64_t count,
@@ -149,7 +170,8 @@ static double surprise(struct assay_output_search *s,
     double real = assay_output_real(g), bits;
     unsigned b = bucket_of(g);
 
-    if (s->used_values[b] >= SAME_VALUE || as_expected(s, count, sample, i, g))
+    if (s->used_values[b] >= SAME_VALUE || !isfinite(real) ||
+        as_expected(s, count, sample, i, g) || without_it(n, sample, i, g))
         return 0.0;
     if (n->undo != UNDO_NOTHING) {
         double f = assay_output_real(read_at(s, n, sample, i));

@@ -390,6 +390,7 @@ void assay_output_cut(struct assay_output_search *s,
     struct assay_output_node x = assay_output_on(n, at_begin);
 
     x.count = assay_output_elements(g, n->dtype);
+    x.cut = true;
     if (n->padded || x.count <= 0)
         return;
     if (x.count < n->count)

@@ -78,7 +78,9 @@ bool assay_output_near(struct assay_output_value a, struct assay_output_value b)
 {
     double x = assay_output_real(a), y = assay_output_real(b);
 
-    return assay_output_same(a, b) ||
+    if (assay_output_same(a, b))
+        return true;
+    return isfinite(x) && isfinite(y) &&
            fabs(x - y) <= ASSAY_OUTPUT_RTOL * fmax(fabs(x), fabs(y));
 }
 
