@@ -46,6 +46,8 @@ struct assay_report_head {
     size_t n_lines;
     const struct assay_report_finding *findings;
     size_t n_findings;
+    const char *const *notes; /* what was said of the files that were read */
+    size_t n_notes;
 };
 
 struct assay_report_culprit {
