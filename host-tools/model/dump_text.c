@@ -74,7 +74,7 @@ int assay_dump_text_parse(struct assay_dump_text *out, const char *data,
             stop++;
         t.v[t.n] = strtod(p, &behind);
         if (behind != stop) {
-            assay_dump_text_close(&t);
+            assay_free(t.v);
             return bad_word(p, stop, file, t.n, err);
         }
         decimals = decimals_of(p, stop);

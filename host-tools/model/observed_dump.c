@@ -300,14 +300,20 @@ out:
 }
 
 static int by_names(struct assay_observing *l, const char *folder,
-                    struct assay_dump_files *f)
+                    struct assay_dump_files *all, size_t n, size_t at)
 {
+    struct assay_dump_files *f = &all[at];
     struct assay_observed_match m;
     const char *how = "";
     int rc;
 
     if (f->file[ASSAY_DUMP_NPY] != NULL)
         return f->name.kind == ASSAY_DUMP_INDEX ? 0 : take_npy(l, folder, f);
+    /* A tensor of that name is one; planes have names that begin so. */
+    assay_observed_find(&m, l->slice, l->map, f->name.tensor);
+    rc = m.n == 0 ? assay_observed_nv12(l, folder, all, n, at) : 0;
+    if (rc != 0 || f->taken)
+        return rc;
     if (!assay_observed_by_name(l, f->name.tensor, &m, &how) &&
         !by_number(l, f, &m, &how))
         return 0;
@@ -320,9 +326,8 @@ static int by_names(struct assay_observing *l, const char *folder,
 }
 
 static int by_content(struct assay_observing *l, const char *folder,
-                      struct assay_dump_files *all, size_t n, size_t at)
+                      struct assay_dump_files *f)
 {
-    struct assay_dump_files *f = &all[at];
     struct assay_observed_match m = {0};
     const char *how = "", *file;
     bool told = false;
@@ -330,9 +335,6 @@ static int by_content(struct assay_observing *l, const char *folder,
 
     if (f->file[ASSAY_DUMP_NPY] != NULL)
         return take_npy(l, folder, f);
-    rc = assay_observed_nv12(l, folder, all, n, at);
-    if (rc != 0 || f->taken)
-        return rc;
     rc = open_files(l, folder, f);
     if (rc == 0 && !f->taken && f->data != NULL)
         rc = assay_observed_by_content(l, f, &m, &how, &told);
@@ -401,10 +403,11 @@ int assay_observed_dumps(struct assay_observing *l, const char *folder,
         count = group(v, sorted, count);
     }
     for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = by_names(l, folder, &v[i]);
+        if (!v[i].taken)
+            rc = by_names(l, folder, v, count, i);
     for (size_t i = 0; rc == 0 && i < count; i++)
         if (!v[i].taken)
-            rc = by_content(l, folder, v, count, i);
+            rc = by_content(l, folder, &v[i]);
     assay_free(sorted);
     assay_free(v);
     return rc;

@@ -122,10 +122,26 @@ static int text_agrees(struct assay_observing *l,
     return 0;
 }
 
-/* Leaves those that are the reference; `swapped`: each element's bytes turned
- * round. */
+/* What may be between the bytes of a file and those of the reference. */
+enum change {
+    AS_THEY_ARE,
+    SWAPPED, /* each element's bytes turned round */
+    CENTRED, /* 128 was not taken away */
+};
+
+/* Its own inverse. */
+static void change(uint8_t *p, size_t n, enum change how, size_t unit)
+{
+    if (how == SWAPPED)
+        swap(p, n, unit);
+    for (size_t i = 0; how == CENTRED && i < n; i++)
+        p[i] ^= 0x80;
+}
+
+/* Leaves those layouts that are the reference then. */
 static int by_reference(struct assay_observing *l, struct kept *k,
-                        uint32_t tensor, enum assay_dtype dtype, bool swapped)
+                        uint32_t tensor, enum assay_dtype dtype,
+                        enum change how)
 {
     size_t unit = assay_dtype_bytes(dtype);
     bool is[MAX_KEPT] = {false}, any = false;
@@ -134,18 +150,21 @@ static int by_reference(struct assay_observing *l, struct kept *k,
     for (size_t i = 0; rc == 0 && i < k->n; i++) {
         size_t bytes = assay_dump_dense_bytes(&k->layout[i]);
 
-        if (swapped)
-            swap(k->dense[i], bytes, unit);
+        change(k->dense[i], bytes, how, unit);
         rc = equals(l, tensor, dtype, k->dense[i], &is[i]);
-        if (swapped)
-            swap(k->dense[i], bytes, unit);
-        k->equal[i] = is[i] && !swapped;
+        change(k->dense[i], bytes, how, unit);
+        k->equal[i] = is[i] && how == AS_THEY_ARE;
         any = any || is[i];
     }
     for (size_t i = k->n; rc == 0 && any && i-- > 0;)
         if (!is[i])
             drop(k, i);
     return rc;
+}
+
+static bool is_image(const struct assay_tensor *t)
+{
+    return t->dtype == ASSAY_S8 && t->role == ASSAY_ROLE_INPUT;
 }
 
 /* The text decides, and then the reference: what is equal to it was it. */
@@ -164,9 +183,11 @@ static int decide(struct assay_observing *l, struct kept *k,
         if (!agrees[i])
             drop(k, i);
     if (rc == 0)
-        rc = by_reference(l, k, tensor, dtype, false);
+        rc = by_reference(l, k, tensor, dtype, AS_THEY_ARE);
     if (rc == 0 && k->n > 1 && assay_dtype_bytes(dtype) > 1)
-        rc = by_reference(l, k, tensor, dtype, true);
+        rc = by_reference(l, k, tensor, dtype, SWAPPED);
+    if (rc == 0 && k->n > 1 && is_image(&l->slice->tensors[tensor]))
+        rc = by_reference(l, k, tensor, dtype, CENTRED);
     return rc;
 }
 
@@ -243,25 +264,32 @@ static bool not_floats(const uint8_t *p, size_t count)
     return !constant(p, 4 * count, 4) || count == 1;
 }
 
+/* Are these floats integers times the scale of t? */
+static bool are_scaled(const struct assay_fitted *x,
+                       const struct assay_tensor *t, size_t count)
+{
+    uint8_t *scaled = assay_alloc(4 * count);
+    bool are = scaled != NULL && !constant(x->dense, 4 * count, 4) &&
+               assay_differ_integers(scaled, t, (const float *)(void *)x->dense,
+                                     count);
+
+    assay_free(scaled);
+    return are;
+}
+
 /* Types of the same width: what the elements are, where that is certain. */
 static void retype(struct assay_fitted *out, const struct assay_tensor *t)
 {
-    size_t count = assay_dump_dense_bytes(&out->layout) / out->layout.unit;
-    uint8_t *scaled;
+    size_t count;
+    bool own = out->dtype == t->dtype;
 
     if (out->fit != ASSAY_FIT_ONE || out->equal || out->layout.unit != 4)
         return;
-    if (t->dtype == ASSAY_F32 && out->dtype == ASSAY_F32 &&
-        not_floats(out->dense, count))
+    count = assay_dump_dense_bytes(&out->layout) / 4;
+    if (out->dtype == ASSAY_F32 && not_floats(out->dense, count))
         out->dtype = ASSAY_S32;
-    if (t->dtype != ASSAY_S32 || out->dtype != ASSAY_S32)
-        return;
-    scaled = assay_alloc(4 * count);
-    if (scaled != NULL && !constant(out->dense, 4 * count, 4) &&
-        assay_differ_integers(scaled, t, (const float *)(void *)out->dense,
-                              count))
+    else if (out->dtype == ASSAY_S32 && own && are_scaled(out, t, count))
         out->dtype = ASSAY_F32;
-    assay_free(scaled);
 }
 
 /* An image's bytes as the runtime has them: it takes 128 away. */
@@ -275,20 +303,25 @@ static int centre(struct assay_observing *l, const struct assay_dump_files *f,
     bool said, equal = false;
     int rc = 0;
 
-    if (x->fit != ASSAY_FIT_ONE || x->equal || t->dtype != ASSAY_S8 ||
-        t->role != ASSAY_ROLE_INPUT || x->layout.unit != 1)
+    if (x->fit != ASSAY_FIT_ONE || x->equal || !is_image(t) ||
+        x->layout.unit != 1)
         return 0;
     n = assay_dump_dense_bytes(&x->layout);
     said = info != NULL &&
            (info->is_image || (info->has_dtype && info->dtype == ASSAY_U8));
-    for (size_t i = 0; i < n; i++)
-        x->dense[i] ^= 0x80;
+    change(x->dense, n, CENTRED, 1);
     x->dtype = ASSAY_S8;
     rc = equals(l, tensor, ASSAY_S8, x->dense, &equal);
-    x->centred = said || (equal && !constant(x->dense, n, 1));
+    if (equal && !said && constant(x->dense, n, 1)) {
+        x->fit = ASSAY_FIT_SEVERAL;
+        snprintf(x->text, sizeof(x->text),
+                 "'int8' or 'bytes, which the runtime takes 128 from', since "
+                 "all are alike");
+    }
+    x->centred = said || (equal && x->fit == ASSAY_FIT_ONE);
     x->equal = equal && x->centred;
-    for (size_t i = 0; !x->centred && i < n; i++)
-        x->dense[i] ^= 0x80;
+    if (!x->centred)
+        change(x->dense, n, CENTRED, 1);
     return rc;
 }
 
