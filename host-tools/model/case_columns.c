@@ -54,7 +54,8 @@ struct entries {
     size_t texts;    /* files of one sample, directly in the folder */
     char first[256]; /* one of them */
     char info[256];  /* a text of model_info, for all samples; "" */
-    size_t others;   /* of no known kind */
+    size_t plain;    /* named like a tensor or like anything else */
+    size_t others;   /* of no known kind, and those */
     char other[8][128];
 };
 
@@ -124,12 +125,14 @@ static int sort_in(struct entries *e, const char *folder, const char *name,
     }
     if (assay_hbdk_is_copy(name))
         return 0;
+    (void)assay_dump_name(&dump, name);
     if (assay_hbdk_name(name, &feature, &k) != ASSAY_HBDK_OTHER ||
-        assay_dump_name(&dump, name)) {
+        (dump.kind != ASSAY_DUMP_OTHER && dump.kind != ASSAY_DUMP_PLAIN)) {
         if (!e->texts++)
             snprintf(e->first, sizeof(e->first), "%.255s", name);
         return 0;
     }
+    e->plain += dump.kind == ASSAY_DUMP_PLAIN && dump.form != ASSAY_DUMP_TXT;
     if (e->others < sizeof(e->other) / sizeof(e->other[0]))
         snprintf(e->other[e->others++], sizeof(e->other[0]), "%.127s", name);
     return 0;
@@ -225,7 +228,7 @@ static int all_samples(const struct entries *e, const char *folder, bool *yes,
             return no_memory(err, folder);
         if (assay_file_is_folder(path)) {
             rc = read_folder(&inner, path, err);
-            *yes = inner.texts > 0;
+            *yes = inner.texts + inner.plain > 0;
             entries_close(&inner);
         }
         assay_free(path);
@@ -316,6 +319,8 @@ static int take_folder(struct assay_case *c, enum assay_case_side side,
     struct entries e = {0};
     int rc = read_folder(&e, path, err);
 
+    if (!e.n)
+        e.texts += e.plain;
     /* Beside texts, the reader of the texts tells of them. */
     for (size_t i = 0; !rc && !e.texts && i < e.others; i++)
         tell(note, path, e.other[i],

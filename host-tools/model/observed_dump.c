@@ -335,6 +335,11 @@ static int by_content(struct assay_observing *l, const char *folder,
 
     if (f->file[ASSAY_DUMP_NPY] != NULL)
         return take_npy(l, folder, f);
+    if (f->name.kind == ASSAY_DUMP_PLAIN && f->file[ASSAY_DUMP_BIN] == NULL) {
+        assay_observed_tell(l, folder, f->file[ASSAY_DUMP_TXT],
+                            "no text of the simulator, no dump: ignored");
+        return 0;
+    }
     rc = open_files(l, folder, f);
     if (rc == 0 && !f->taken && f->data != NULL)
         rc = assay_observed_by_content(l, f, &m, &how, &told);
