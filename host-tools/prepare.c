@@ -8,16 +8,50 @@
 #include "host-tools/model/file.h"
 #include "host-tools/model/record.h"
 
-static void print_note(void *self, const char *text)
+/* What a report keeps; the first ones of very many. */
+#define MAX_TOLD 1000u
+
+/* Once: samples are read again for a cause. False: it has been told. */
+static bool keep_told(struct assay_prepared *p, const char *text)
 {
-    const struct assay_prepared *p = self;
+    char *copy;
+
+    for (size_t i = 0; i < p->n_told; i++)
+        if (strcmp(p->told[i], text) == 0)
+            return false;
+    if (p->told == NULL)
+        p->told = assay_calloc(MAX_TOLD, sizeof(*p->told));
+    copy = p->told != NULL && p->n_told < MAX_TOLD ? assay_file_join("", text)
+                                                   : NULL;
+    if (copy != NULL)
+        p->told[p->n_told++] = copy;
+    return true;
+}
+
+static void print(const char *text)
+{
     char line[1024];
 
-    if (p->quiet)
-        return;
     fprintf(stderr, "%s\n",
             assay_message(line, sizeof(line), ASSAY_MSG_NOTE_LINE, "text", text,
                           NULL));
+}
+
+static void print_note(void *self, const char *text)
+{
+    struct assay_prepared *p = self;
+
+    (void)keep_told(p, text);
+    if (!p->quiet)
+        print(text);
+}
+
+static void print_detail(void *self, const char *text)
+{
+    struct assay_prepared *p = self;
+
+    if (keep_told(p, text) && p->verbose && !p->quiet)
+        print(text);
 }
 
 /* The first golden, read when a model asks for the first time. What is wrong
@@ -173,8 +207,10 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
 
     memset(p, 0, sizeof(*p));
     p->quiet = o->quiet;
+    p->verbose = o->verbose > 0;
     p->note.self = p;
     p->note.note = print_note;
+    p->note.detail = print_detail;
     p->note.shape = reference_shape;
     rc = assay_prepare_names(o, err);
     if (rc == 0)
@@ -199,6 +235,11 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
 
 void assay_prepare_close(struct assay_prepared *p)
 {
+    for (size_t i = 0; i < p->n_told; i++)
+        assay_free(p->told[i]);
+    assay_free(p->told);
+    p->told = NULL;
+    p->n_told = 0;
     assay_findings_free(&p->findings);
     assay_vendor_free(p->vendor);
     p->vendor = NULL;

@@ -22,9 +22,11 @@ struct assay_prepared {
     struct assay_vendor *vendor;    /* what the vendor's tools left, or NULL */
     struct assay_findings findings; /* of it against the model */
     struct assay_model_note note;
+    char **told; /* notes and details, each once, for reports */
+    size_t n_told;
     struct assay_npz reference; /* while a model is read, if it asks */
     bool reference_read;
-    bool quiet;
+    bool quiet, verbose;
 };
 
 /* p must stay where it is until close: notes point into it. */

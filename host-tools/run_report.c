@@ -316,6 +316,8 @@ static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
         .exit_code = sum->exit_code,
         .lines = out->head_lines.v,
         .n_lines = out->head_lines.n,
+        .notes = (const char *const *)r->p.told,
+        .n_notes = r->p.n_told,
     };
     if (sum->above == ASSAY_VERDICT_MATCH)
         return;

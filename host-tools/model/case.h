@@ -24,7 +24,8 @@ struct assay_case_column {
     char **paths; /* n_samples: an npz, or a folder of the simulator's texts; */
                   /* NULL entries: none for that sample */
     char *from;   /* for reports: "sim/" or the option's path */
-    size_t n_have; /* samples with one; 0: the column is not there */
+    size_t n_have;    /* samples with one; 0: the column is not there */
+    char *model_info; /* owned: a text of model_info beside the samples; NULL */
     /* Who made them, by the remarks of an npz that was read. */
     const char *numerics; /* "onnxruntime-aarch64"; NULL: not known */
     bool literal;         /* without optimizations: float operators between */
@@ -64,7 +65,9 @@ struct assay_case {
     bool fma;        /* cpu_features has "fma" */
     char opt[16];    /* "none", "basic", "all", "" */
     struct assay_case_column columns[ASSAY_CASE_SIDES];
-    char *hybrid;      /* the vendor's model that maps features, or NULL */
+    char *hybrid; /* the vendor's model that maps features, or NULL */
+    /* What model_info says of the compiled model, by --vendor; borrowed. */
+    const struct assay_model_info *model_info;
     uint64_t told[64]; /* names that a note has told of; observed.c */
     size_t n_told;
     struct assay_case_difference *differences; /* owned */

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 
 #include "host-tools/model/case.h"
+#include "host-tools/model/dump.h"
 #include "host-tools/model/file.h"
 #include "host-tools/model/hbdk_text.h"
+#include "host-tools/model/model_info.h"
 #include "host-tools/model/record.h"
 
 #define MAX_ENTRIES 200000
@@ -49,9 +51,11 @@ struct entry {
 struct entries {
     struct entry *v;
     size_t n, cap;
-    size_t texts;    /* files of the simulator, directly in the folder */
+    size_t texts;    /* files of one sample, directly in the folder */
     char first[256]; /* one of them */
-    size_t others;   /* of no known kind */
+    char info[256];  /* a text of model_info, for all samples; "" */
+    size_t plain;    /* named like a tensor or like anything else */
+    size_t others;   /* of no known kind, and those */
     char other[8][128];
 };
 
@@ -93,32 +97,42 @@ static bool add_entry(struct entries *e, const char *name, size_t stem)
     return true;
 }
 
-/* One name of the folder: a sample, a text, or nothing that is known. */
+/* One name of the folder: a sample, a file of one, or nothing that is
+ * known. */
 static int sort_in(struct entries *e, const char *folder, const char *name,
                    struct assay_err *err)
 {
     size_t n = strlen(name), k;
     char *path = assay_file_join(folder, name);
     const char *feature;
-    bool npz = n > 4 && !strcmp(name + n - 4, ".npz"), sub;
+    struct assay_dump_name dump;
+    bool npz = n > 4 && !strcmp(name + n - 4, ".npz"), sub, info;
 
     if (!path)
         return no_memory(err, folder);
     sub = assay_file_is_folder(path);
+    info = !sub && !npz && assay_model_info_is_file(path);
     assay_free(path);
+    if (info) {
+        snprintf(e->info, sizeof(e->info), "%.255s", name);
+        return 0;
+    }
     if (npz || sub) {
         if (e->n == MAX_ENTRIES)
             return assay_fail(err, ASSAY_ERANGE, "%s: more than %d samples",
                               folder, MAX_ENTRIES);
         return add_entry(e, name, npz ? n - 4 : n) ? 0 : no_memory(err, folder);
     }
-    if (assay_hbdk_name(name, &feature, &k) != ASSAY_HBDK_OTHER) {
+    if (assay_hbdk_is_copy(name))
+        return 0;
+    (void)assay_dump_name(&dump, name);
+    if (assay_hbdk_name(name, &feature, &k) != ASSAY_HBDK_OTHER ||
+        (dump.kind != ASSAY_DUMP_OTHER && dump.kind != ASSAY_DUMP_PLAIN)) {
         if (!e->texts++)
             snprintf(e->first, sizeof(e->first), "%.255s", name);
         return 0;
     }
-    if (strncmp(name, "input_", 6) == 0) /* the simulator's padded copies */
-        return 0;
+    e->plain += dump.kind == ASSAY_DUMP_PLAIN && dump.form != ASSAY_DUMP_TXT;
     if (e->others < sizeof(e->other) / sizeof(e->other[0]))
         snprintf(e->other[e->others++], sizeof(e->other[0]), "%.127s", name);
     return 0;
@@ -201,7 +215,8 @@ static int take_by_name(struct assay_case *c, struct assay_case_column *k,
     return 0;
 }
 
-/* Is every entry an npz or a folder of texts? Then order may pair them. */
+/* Is every entry an npz or a folder of a sample's files? Then order may pair
+ * them. */
 static int all_samples(const struct entries *e, const char *folder, bool *yes,
                        struct assay_err *err)
 {
@@ -216,7 +231,7 @@ static int all_samples(const struct entries *e, const char *folder, bool *yes,
             return no_memory(err, folder);
         if (assay_file_is_folder(path)) {
             rc = read_folder(&inner, path, err);
-            *yes = inner.texts > 0;
+            *yes = inner.texts + inner.plain > 0;
             entries_close(&inner);
         }
         assay_free(path);
@@ -307,21 +322,27 @@ static int take_folder(struct assay_case *c, enum assay_case_side side,
     struct entries e = {0};
     int rc = read_folder(&e, path, err);
 
+    if (!e.n)
+        e.texts += e.plain;
     /* Beside texts, the reader of the texts tells of them. */
     for (size_t i = 0; !rc && !e.texts && i < e.others; i++)
-        tell(
-            note, path, e.other[i],
-            "neither an npz nor a folder nor a text of the simulator: ignored");
+        tell(note, path, e.other[i],
+             "neither an npz nor a folder nor a file of a sample: ignored");
 
     if (!rc && e.texts && e.n)
         rc = assay_fail(err, ASSAY_EMISMATCH,
                         "%s: '%s' beside samples, expected either samples or "
-                        "the texts of one sample",
+                        "the files of one sample",
                         path, e.first);
     else if (!rc && e.texts)
         rc = take_single(c, side, path, note, err);
     else if (!rc)
         rc = take_samples(c, side, path, &e, named, note, err);
+    if (!rc && e.info[0] && !e.texts) {
+        c->columns[side].model_info = assay_file_join(path, e.info);
+        if (!c->columns[side].model_info)
+            rc = no_memory(err, path);
+    }
     entries_close(&e);
     return rc;
 }
@@ -425,6 +446,7 @@ void assay_case_columns_close(struct assay_case *c)
             assay_free(k->paths[i]);
         assay_free(k->paths);
         assay_free(k->from);
+        assay_free(k->model_info);
         memset(k, 0, sizeof(*k));
     }
     assay_free(c->hybrid);

@@ -312,3 +312,11 @@ enum assay_hbdk_kind assay_hbdk_name(const char *name, const char **feature,
     }
     return ASSAY_HBDK_OTHER;
 }
+
+bool assay_hbdk_is_copy(const char *name)
+{
+    static const char end[] = "_NATIVE.bin";
+    size_t n = strlen(name), k = sizeof(end) - 1;
+
+    return !strncmp(name, "input_", 6) && n > k && !strcmp(name + n - k, end);
+}

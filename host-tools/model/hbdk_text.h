@@ -42,5 +42,7 @@ enum assay_hbdk_kind {
  * its length. */
 enum assay_hbdk_kind assay_hbdk_name(const char *name, const char **feature,
                                      size_t *n);
+/* The padded copy of an input that the simulator leaves beside its texts. */
+bool assay_hbdk_is_copy(const char *name);
 
 #endif

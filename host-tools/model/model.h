@@ -17,6 +17,9 @@ struct assay_model_note {
     void *self;
     /* A remark for the user (stderr): ignored array, skipped node, ... */
     void (*note)(void *self, const char *text);
+    /* How something was understood, for who asks: shown with -v, kept for
+     * reports. May be NULL. */
+    void (*detail)(void *self, const char *text);
     /* What the reference says of a tensor that the model file gives no shape:
      * the source's dims and a dtype, or false. May be NULL. */
     bool (*shape)(void *self, const char *tensor, uint32_t *rank,

@@ -2,6 +2,7 @@
 #include "host-tools/model/observed_private.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +32,21 @@ void assay_observed_tell(struct assay_observing *l, const char *file,
         return;
     snprintf(text, sizeof(text), "%.200s: '%.120s': %.300s", file, name, why);
     l->note->note(l->note->self, text);
+}
+
+void assay_observed_detail(const struct assay_observing *l, const char *file,
+                           const char *fmt, ...)
+{
+    char text[560], line[900];
+    va_list ap;
+
+    if (!l->note || !l->note->detail)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    snprintf(line, sizeof(line), "%.300s: %s", file, text);
+    l->note->detail(l->note->self, line);
 }
 
 int assay_observed_no_memory(const struct assay_observing *l, const char *what)
@@ -319,102 +335,46 @@ bool assay_observed_named(struct assay_observing *l, const char *file,
     return false;
 }
 
-static bool no_hash(void *self, const char *name, char hex[65])
-{
-    (void)self;
-    (void)name;
-    (void)hex;
-    return false;
-}
-
-int assay_observed_check_binding(struct assay_observing *l, const char *meta,
-                                 const char *file)
-{
-    char have[2 * ASSAY_SHA256_LEN + 1];
-
-    if (meta)
-        return assay_case_check_meta(meta, file, l->slice->model_sha256,
-                                     no_hash, NULL, l->err);
-    assay_hex(l->slice->model_sha256, ASSAY_SHA256_LEN, have);
-    if (l->c->model_sha256[0] && strcmp(l->c->model_sha256, have))
-        return assay_fail(l->err, ASSAY_EMISMATCH,
-                          "%s: belongs to another model: model_sha256 %s, but "
-                          "the model has %s",
-                          file, l->c->model_sha256, have);
-    return 0;
-}
-
-/* An output under another name, by its content: m has it. True: it may be
- * one, and that is told; nothing is guessed. */
-static bool find_renamed(struct assay_observing *l, const struct assay_npz *z,
-                         const struct assay_array *a, const char *path,
-                         struct assay_observed_match *m)
+const void *assay_observed_reference(struct assay_observing *l, uint32_t tensor)
 {
     const struct assay_model_note silent = {.note = NULL};
     struct assay_err ignored = {0};
-    char list[200];
-    uint32_t index;
 
-    if (assay_feature_map_find(l->map, a->name) != NULL)
-        return false;
-    if (l->reference.values == NULL &&
-        assay_case_golden(&l->reference, l->c, l->sample, l->slice, &silent,
-                          &ignored) < 0)
-        return false;
-    switch (
-        assay_differ_renamed(&index, list, sizeof(list),
-                             assay_case_renamed_before(l->c, l->slice, a->name),
-                             l->slice, &l->reference, z, a)) {
-    case ASSAY_RENAMED_NO: return false;
-    case ASSAY_RENAMED_YES:
-        m->n = 1;
-        m->v[0].tensor = index;
-        m->v[0].nchw = false;
-        assay_case_differ(l->c, "renamed", a->name, path,
-                          l->slice->tensors[index].name, a->name,
-                          "'%.100s' is no name of the model: type, shape and "
-                          "content are those of '%.100s' alone, taken as it",
-                          a->name, l->slice->tensors[index].name);
-        return false;
-    default:
-        assay_case_differ(l->c, "ambiguous", a->name, path, list, a->name,
-                          "'%.60s' is no name of the model; type and shape "
-                          "fit %s, the content not exactly one, or all its "
-                          "elements are alike: not compared, give it its name",
-                          a->name, list);
-        return true;
+    if (!l->reference_read) {
+        l->reference_read = true;
+        (void)!assay_case_golden(&l->reference, l->c, l->sample, l->slice,
+                                 &silent, &ignored);
+        (void)!assay_case_inputs(&l->inputs, l->c, l->sample, l->slice, &silent,
+                                 &ignored);
     }
+    if (l->reference.values != NULL && l->reference.values[tensor] != NULL)
+        return l->reference.values[tensor];
+    return l->inputs.values != NULL ? l->inputs.values[tensor] : NULL;
 }
 
-static int load_npz(struct assay_observing *l, const char *path)
+/* What the column's folder says for all samples, then the sample's own. */
+static int load(struct assay_observing *l, const char *path)
 {
-    struct assay_npz z = {0};
-    int rc = assay_npz_read(&z, path, l->note, l->err);
+    const char *info = l->c->columns[l->side].model_info;
+    const char *slash = strrchr(path, '/');
+    char *name = (char *)(uintptr_t)(slash ? slash + 1 : path), *folder;
+    struct assay_dump_name dump;
+    int rc = info ? assay_observed_model_info(l, info) : 0;
 
+    if (rc)
+        return rc;
+    if (assay_file_is_folder(path))
+        return assay_observed_folder(l, path);
+    if (!assay_dump_name(&dump, name))
+        return assay_observed_npz(l, path);
+    folder = assay_file_join("", path);
+    if (!folder)
+        return assay_observed_no_memory(l, path);
+    folder[name - path > 0 ? name - path - 1 : 0] = '\0';
+    rc = assay_observed_check_binding(l, NULL, path);
     if (!rc)
-        rc = assay_observed_check_binding(l, z.meta, path);
-    if (!rc)
-        assay_case_maker(&l->c->columns[l->side], z.meta, path);
-    for (size_t i = 0; !rc && i < z.n; i++) {
-        const struct assay_array *a = &z.arrays[i];
-        struct assay_observed_data x = {.file = path,
-                                        .name = a->name,
-                                        .rank = a->rank,
-                                        .dims = a->dims,
-                                        .array = a};
-        struct assay_observed_match m;
-        bool known;
-
-        assay_observed_find(&m, l->slice, l->map, a->name);
-        known = m.n > 0;
-        if (!known && find_renamed(l, &z, a, path, &m))
-            continue; /* told */
-        if ((!known && m.n > 0) || assay_observed_named(l, path, a->name, &m))
-            rc = assay_observed_take(l, &m, &x);
-    }
-    assay_sample_close(&l->reference);
-    memset(&l->reference, 0, sizeof(l->reference));
-    assay_npz_close(&z);
+        rc = assay_observed_dumps(l, folder, &name, 1);
+    assay_free(folder);
     return rc;
 }
 
@@ -426,8 +386,14 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
                         struct assay_err *err)
 {
     struct assay_sample s = {0};
-    struct assay_observing l = {&s,  c,   side, sample, slice,
-                                map, {0}, note, NULL,   err};
+    struct assay_observing l = {.s = &s,
+                                .c = c,
+                                .side = side,
+                                .sample = sample,
+                                .slice = slice,
+                                .map = map,
+                                .note = note,
+                                .err = err};
     const char *path = c->columns[side].paths[sample];
     int rc;
 
@@ -440,10 +406,11 @@ int assay_case_observed(struct assay_sample *out, struct assay_case *c,
     l.marks = assay_calloc((size_t)slice->n_tensors + 1, 1);
     if (!l.marks)
         rc = assay_observed_no_memory(&l, path);
-    else if (assay_file_is_folder(path))
-        rc = assay_observed_folder(&l, path);
-    else
-        rc = load_npz(&l, path);
+    if (!rc)
+        rc = load(&l, path);
+    assay_sample_close(&l.reference);
+    assay_sample_close(&l.inputs);
+    assay_model_info_close(&l.info);
     for (uint32_t t = 0; !rc && t < slice->n_tensors; t++) {
         if (!(l.marks[t] & DISPUTED))
             continue;

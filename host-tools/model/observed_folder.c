@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder of one sample: the simulator's texts. */
+/* A folder of one sample: which file is what; the simulator's texts. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -46,29 +46,30 @@ static int load_text(struct assay_observing *l, const char *path,
     return rc;
 }
 
-/* One file of a folder of texts. */
-static int load_file(struct assay_observing *l, const char *folder,
-                     const char *name)
+/* A file of the simulator; false: it is none. */
+static bool load_simulated(struct assay_observing *l, const char *folder,
+                           const char *name, int *rc)
 {
     char path[4096], feature[512];
     const char *f;
     size_t n;
     enum assay_hbdk_kind kind = assay_hbdk_name(name, &f, &n);
 
+    *rc = 0;
+    if (kind == ASSAY_HBDK_OTHER)
+        return false;
     if (snprintf(path, sizeof(path), "%s/%s", folder, name) >=
             (int)sizeof(path) ||
-        (kind != ASSAY_HBDK_OTHER && n >= sizeof(feature)))
-        return assay_fail(l->err, ASSAY_ERANGE, "%.300s: name too long", name);
-    if (kind == ASSAY_HBDK_OTHER) {
-        if (strncmp(name, "input_", 6) != 0)
-            assay_observed_tell(l, folder, name,
-                                "no text of the simulator: ignored");
-        return 0;
+        n >= sizeof(feature)) {
+        *rc = assay_fail(l->err, ASSAY_ERANGE, "%.300s: name too long", name);
+        return true;
     }
     memcpy(feature, f, n);
     feature[n] = '\0';
-    if (kind == ASSAY_HBDK_INT)
-        return load_text(l, path, feature);
+    if (kind == ASSAY_HBDK_INT) {
+        *rc = load_text(l, path, feature);
+        return true;
+    }
     memcpy(path + strlen(path) - strlen("float.txt"), "int.txt",
            sizeof("int.txt"));
     if (!assay_file_is_regular(path))
@@ -76,7 +77,52 @@ static int load_file(struct assay_observing *l, const char *folder,
             l, folder, name,
             "only the text of floats is there, expected _elem_int.txt: "
             "ignored");
+    return true;
+}
+
+int assay_observed_model_info(struct assay_observing *l, const char *path)
+{
+    struct assay_model_info info;
+    uint8_t *data;
+    size_t n;
+    int rc =
+        assay_file_read(&data, &n, path, ASSAY_MODEL_INFO_MAX_BYTES, l->err);
+
+    if (rc)
+        return rc;
+    rc = assay_model_info_parse(&info, (const char *)data, n, path, l->err);
+    assay_free(data);
+    if (rc)
+        return rc;
+    assay_model_info_close(&l->info);
+    l->info = info;
     return 0;
+}
+
+/* One file that is neither the simulator's nor of elements: taken is true
+ * where nobody needs to look at it again. */
+static int load_other(struct assay_observing *l, const char *folder,
+                      const char *name, bool *taken)
+{
+    struct assay_dump_name dump;
+    char *path = assay_file_join(folder, name);
+    int rc = 0;
+
+    if (!path)
+        return assay_observed_no_memory(l, folder);
+    *taken = true;
+    if (assay_model_info_is_file(path)) {
+        rc = assay_observed_model_info(l, path);
+    } else if (assay_file_is_folder(path)) {
+        assay_observed_tell(l, folder, name, "a folder in a sample: ignored");
+    } else if (assay_dump_name(&dump, name)) {
+        *taken = false;
+    } else {
+        assay_observed_tell(l, folder, name,
+                            "no text of the simulator, no dump: ignored");
+    }
+    assay_free(path);
+    return rc;
 }
 
 static int by_name(const void *a, const void *b)
@@ -124,6 +170,7 @@ static int list_names(struct assay_observing *l, const char *folder,
 int assay_observed_folder(struct assay_observing *l, const char *folder)
 {
     char **names = NULL;
+    bool taken;
     size_t n = 0;
     int rc = list_names(l, folder, &names, &n);
 
@@ -131,11 +178,20 @@ int assay_observed_folder(struct assay_observing *l, const char *folder)
         rc = assay_observed_check_binding(l, NULL, folder);
     if (!rc && n)
         qsort(names, n, sizeof(*names), by_name);
-    for (size_t i = 0; i < n; i++) {
-        if (!rc)
-            rc = load_file(l, folder, names[i]);
-        assay_free(names[i]);
+    for (size_t i = 0; i < n && !rc; i++) {
+        taken = assay_hbdk_is_copy(names[i]) ||
+                load_simulated(l, folder, names[i], &rc);
+        if (!rc && !taken)
+            rc = load_other(l, folder, names[i], &taken);
+        if (taken) {
+            assay_free(names[i]);
+            names[i] = NULL;
+        }
     }
+    if (!rc)
+        rc = assay_observed_dumps(l, folder, names, n);
+    for (size_t i = 0; i < n; i++)
+        assay_free(names[i]);
     assay_free(names);
     return rc;
 }

@@ -130,6 +130,7 @@ static int json_open(struct assay_report **out,
     put_head(r, h);
     put_findings(r, h);
     assay_json_chain(r, h);
+    assay_json_set(r, r->root, "notes", texts(r, h->notes, h->n_notes));
     *out = r;
     return 0;
 }

@@ -72,6 +72,8 @@ struct assay_report_head {
     const struct assay_report_version *versions;
     size_t n_versions;
     struct assay_report_previous previous;
+    const char *const *notes; /* what was said of the files that were read */
+    size_t n_notes;
 };
 
 struct assay_report_culprit {

@@ -5,6 +5,11 @@
  *
  * links: lib/core/probe.c
  * links: host-tools/model/observed.c host-tools/model/observed_folder.c host-tools/model/observed_map.c
+ * links: host-tools/model/observed_npz.c host-tools/model/observed_dump.c
+ * links: host-tools/model/observed_match.c host-tools/model/observed_fit.c
+ * links: host-tools/model/observed_nv12.c host-tools/model/dump.c
+ * links: host-tools/model/dump_layout.c host-tools/model/dump_text.c
+ * links: host-tools/model/model_info.c
  * links: host-tools/model/case_columns.c host-tools/model/hbdk_text.c
  * links: host-tools/model/differ.c host-tools/model/record.c
  * links: host-tools/model/case.c
