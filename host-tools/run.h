@@ -145,6 +145,7 @@ struct assay_run {
     struct assay_run_other *other;         /* run_other.h; NULL: none */
     struct assay_run_probes *probes;       /* run_probe.h; NULL: none */
     struct assay_run_inputs *inputs_found; /* run_input.h, in arena; or NULL */
+    struct assay_run_steps *steps; /* run_picture.c, in arena; or NULL */
 };
 
 /* select.c: fills run and selected of every layer. */
