@@ -122,7 +122,9 @@ struct assay_received {
     bool cut;       /* there were more of them than are looked at */
 };
 
-/* max_changes: no more are looked for; 0: as many as are affordable. ASSAY_E*
+#define ASSAY_RECEIVED_UNCHANGED UINT32_MAX
+/* max_changes: no more are looked for; 0: as many as are affordable;
+ * UNCHANGED: only whether it is what is wanted. ASSAY_E*
  * for what cannot be read as a picture of the form RGB, for a spec that cannot
  * be, and for want of memory; finding nothing is no failure. Owned; freed by
  * assay_received_free. */
