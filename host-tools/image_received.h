@@ -40,6 +40,13 @@ int assay_image_compare(struct assay_image_pair *v, uint32_t n,
 void assay_image_causes(const struct assay_image_pair *p, uint32_t door,
                         const struct assay_received_hit *h, char *ids,
                         size_t ids_cap, char *names, size_t names_cap);
+/* What to change, of all that differs. */
+const char *assay_image_fix(const struct assay_image_pair *p, uint32_t door,
+                            const struct assay_received_hit *h, char *out,
+                            size_t cap);
+/* "your script feeds ...; the model wants ..." */
+const char *assay_image_sentence(const struct assay_image_pair *p, char *out,
+                                 size_t cap);
 /* The whole result, to stdout; JSON as the options say. */
 int assay_image_received_report(const struct assay_options *o,
                                 const struct assay_image_pair *v, uint32_t n,

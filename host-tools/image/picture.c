@@ -46,6 +46,29 @@ int assay_picture_check_size(uint64_t width, uint64_t height, const char *name,
     return 0;
 }
 
+static bool is_png(const uint8_t *data, size_t n)
+{
+    return n >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
+static bool is_jpeg(const uint8_t *data, size_t n)
+{
+    return n >= 3 && memcmp(data, "\xff\xd8\xff", 3) == 0;
+}
+
+bool assay_picture_is_one(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    uint8_t first[8];
+    size_t n;
+
+    if (f == NULL)
+        return false;
+    n = fread(first, 1, sizeof(first), f);
+    fclose(f);
+    return is_png(first, n) || is_jpeg(first, n);
+}
+
 int assay_picture_decode(struct assay_picture *out, const uint8_t *data,
                          size_t n, const char *name,
                          const struct assay_model_note *note,
@@ -55,9 +78,9 @@ int assay_picture_decode(struct assay_picture *out, const uint8_t *data,
     char text[400];
     int rc;
 
-    if (n >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0)
+    if (is_png(data, n))
         rc = assay_png_decode(&p, data, n, name, note, err);
-    else if (n >= 3 && memcmp(data, "\xff\xd8\xff", 3) == 0)
+    else if (is_jpeg(data, n))
         rc = assay_jpeg_decode(&p, data, n, name, note, err);
     else
         rc = assay_fail(err, ASSAY_EFORMAT,
@@ -164,7 +187,7 @@ int assay_picture_decode_raw(struct assay_picture *out, const uint8_t *data,
                               .format = assay_raw_form_name(raw->form),
                               .form = is_yuv(raw) ? ASSAY_PICTURE_NV12
                                                   : ASSAY_PICTURE_RGB};
-    size_t row, rows, stride, all, pixel = is_yuv(raw) ? 1 : 3;
+    size_t row = 0, rows = 0, stride = 0, all, pixel = is_yuv(raw) ? 1 : 3;
     int rc = raw_rows(&row, &rows, &stride, raw, name, err);
 
     if (rc < 0)
