@@ -39,7 +39,8 @@ SRC_host := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c \
 	host-tools/image/*.c host-tools/output/*.c host-tools/triage/*.c \
 	host-tools/report/*.c))
 SRC_kcheck := $(wildcard tests/kernels/*.c)
-SRC_vcheck := $(wildcard tests/vectors/*.c)
+SRC_vcheck := $(wildcard tests/vectors/*.c) host-tools/image/colour.c \
+	host-tools/image/nv12.c
 # Scalar kernels are compiled without auto-vectorisation, so that the
 # definition does not depend on the vectoriser.
 CFLAGS_ref := -O2 -fno-tree-vectorize -fno-tree-slp-vectorize

@@ -45,7 +45,7 @@ ROOMS = {
                                   "host-tools/model/file.h"], LIBC,
                           ["jansson.h", "yaml.h"]),
     "host-tools/image": (MODEL + ["host-tools/image/"], LIBC,
-                         ["png.h", "jpeglib.h"]),
+                         ["png.h", "jpeglib.h", "jerror.h"]),
     "host-tools/output": (ENGINE + ["host-tools/output/",
                                     "host-tools/diff/diff.h"], LIBC, []),
     "host-tools/triage": (MODEL + ["host-tools/triage/",

@@ -13,6 +13,7 @@
 #include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_input.h"
+#include "host-tools/run_picture.h"
 #include "host-tools/run_other.h"
 #include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
@@ -181,7 +182,8 @@ static int finish(struct assay_run *r, int argc, char **argv)
     struct assay_err err = {0};
 
     if (assay_run_causes_search(r, &err) < 0 ||
-        assay_run_input_search(r, &err) < 0)
+        assay_run_input_search(r, &err) < 0 ||
+        assay_run_picture_steps(r, &err) < 0)
         return assay_cmd_failed(&err);
     assay_run_bad_sort(r);
     r->duration_ms = assay_monotonic_ms() - r->started_ms;

@@ -66,12 +66,15 @@ struct assay_options {
     bool help, version;
     const char *operand;        /* case folder or model; triage: FOLDER */
     struct assay_strings cases; /* fit-arith: all of them */
+    const char *operand;        /* case folder or model */
+    struct assay_strings cases; /* fit-arith, image: all of them */
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
     const char *at;            /* explain: index of the element */
     uint32_t sample;           /* explain: whose element; default 0 */
     const char *got;           /* pinpoint: tensors to be explained */
+    struct assay_strings fed;  /* image: tensors to be explained */
     const char *hypothesis;    /* pinpoint: the only entry to try */
     const char *expect_dtypes; /* lint: model_check_result.txt, or NULL */
     const char *target;        /* --target or ASSAY_TARGET; NULL */

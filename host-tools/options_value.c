@@ -389,6 +389,7 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
             return bad_value_id(name, value, ASSAY_MSG_EXPECT_ARITH, err);
         return add_string(&o->arith, name, value, err);
     case ASSAY_OPT_SCALES: return add_string(&o->scales, name, value, err);
+    case ASSAY_OPT_FED: return add_string(&o->fed, name, value, err);
     case ASSAY_OPT_VENDOR: return add_string(&o->vendor, name, value, err);
     case ASSAY_OPT_STAGE: return store_stage(o, name, value, err);
     case ASSAY_OPT_SCALE: return add_string(&o->scale, name, value, err);

@@ -7,6 +7,7 @@
 #include "host-tools/messages.h"
 #include "host-tools/model/file.h"
 #include "host-tools/model/record.h"
+#include "host-tools/prepare_picture.h"
 
 /* What a report keeps; the first ones of very many. */
 #define MAX_TOLD 1000u
@@ -139,8 +140,15 @@ static int open_case(struct assay_prepared *p, const struct assay_options *o,
     if (o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", path, NULL);
-    return assay_case_from_files(&p->c, path, o->inputs.v, o->inputs.n,
-                                 o->reference, NULL, &p->note, err);
+    if (assay_pictures_are(o)) {
+        int rc = assay_pictures_new(&p->pictures, err);
+
+        if (rc < 0)
+            return rc;
+    }
+    return assay_case_from_files(
+        &p->c, path, o->inputs.v, o->inputs.n, o->reference,
+        p->pictures != NULL ? &p->pictures->maker : NULL, &p->note, err);
 }
 
 static int read_scales(struct assay_prepared *p, const char *const *paths,
@@ -228,6 +236,8 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
         assay_prepare_differences(p, model);
     if (rc == 0)
         rc = assay_prepare_vendor(p, o, model, err);
+    if (rc == 0 && p->pictures != NULL)
+        rc = assay_pictures_open(p->pictures, p, o, err);
     if (rc < 0)
         assay_prepare_close(p);
     return rc;
@@ -243,6 +253,8 @@ void assay_prepare_close(struct assay_prepared *p)
     assay_findings_free(&p->findings);
     assay_vendor_free(p->vendor);
     p->vendor = NULL;
+    assay_pictures_free(p->pictures);
+    p->pictures = NULL;
     assay_scales_close(&p->scales);
     assay_slice_free(p->slice);
     p->slice = NULL;

@@ -19,8 +19,9 @@ struct assay_prepared {
     bool own_numerics;                /* its layers carry their multipliers */
     struct assay_numerics_file rules; /* of such a model */
     struct assay_scales scales;       /* of such a model */
-    struct assay_vendor *vendor;    /* what the vendor's tools left, or NULL */
-    struct assay_findings findings; /* of it against the model */
+    struct assay_vendor *vendor;     /* what the vendor's tools left, or NULL */
+    struct assay_findings findings;  /* of it against the model */
+    struct assay_pictures *pictures; /* prepare_picture.h; NULL: none */
     struct assay_model_note note;
     char **told; /* notes and details, each once, for reports */
     size_t n_told;

@@ -149,6 +149,7 @@ struct assay_run {
     struct assay_run_inputs *inputs_found; /* run_input.h, in arena; or NULL */
     struct assay_preflight preflight;
     struct assay_run_chain *chain; /* run_chain.h; NULL: a bundle's run */
+    struct assay_run_steps *steps; /* run_picture.c, in arena; or NULL */
 };
 
 /* select.c: fills run and selected of every layer. */

@@ -141,7 +141,9 @@ static int search_side(struct assay_run *r, unsigned side,
             continue;
         k.d.which = i;
         k.d.got = k.own[i];
-        rc = assay_run_input_bytes(r, &in, &k.d, err);
+        rc = assay_run_input_picture(r, &in, &k.d, err);
+        if (rc == 0 && in.n == 0)
+            rc = assay_run_input_bytes(r, &in, &k.d, err);
         r->inputs_found->v[r->inputs_found->n++] = in;
     }
     forget(&k);

@@ -45,6 +45,11 @@ struct assay_run_input_data {
     void ***given;                       /* [input][sample] */
     void **got;                          /* [sample] */
 };
+/* run_input_picture.c: the other one, where in->tensor is made of pictures;
+ * comes first. */
+int assay_run_input_picture(struct assay_run *r, struct assay_report_input *in,
+                            const struct assay_run_input_data *d,
+                            struct assay_err *err) ASSAY_MUST_CHECK;
 int assay_run_input_bytes(struct assay_run *r, struct assay_report_input *in,
                           const struct assay_run_input_data *d,
                           struct assay_err *err) ASSAY_MUST_CHECK;

@@ -11,6 +11,7 @@
 #include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_input.h"
+#include "host-tools/run_picture.h"
 #include "host-tools/run_pattern.h"
 #include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
@@ -366,6 +367,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
     if (!assay_run_pattern(r, sum, &f->pattern))
         f->pattern.modulus = 0;
     f->n_inputs = assay_run_inputs_report(r, &f->inputs);
+    f->n_steps = assay_run_picture_report(r, &f->steps);
     f->n_bad = assay_run_bad_samples(r, &f->bad);
     f->n_fits = assay_run_fits(r, &f->fits);
     memcpy(f->status, sum->row_status, sizeof(f->status));
@@ -430,8 +432,10 @@ int assay_run_report(struct assay_run *r, const struct assay_run_summary *sum,
     assay_run_head_lines(r, sum, &out->head_lines);
     assay_run_chain_lines(r, &out->head_lines);
     assay_run_preflight_lines(r, &out->head_lines);
+    assay_run_picture_head(r, &out->head_lines);
     assay_run_difference_lines(r, &out->head_lines);
     assay_run_replay_lines(r, &out->head_lines);
+    assay_run_picture_lines(r, &out->tail_lines);
     assay_run_tail_lines(r, sum, received, &out->tail_lines);
     fill_head(r, sum, argc, argv, out);
     if (assay_run_numerics_rules(r, &out->head) < 0 ||

@@ -10,6 +10,7 @@
 #include "host-tools/run_chain.h"
 #include "host-tools/run_bad.h"
 #include "host-tools/run_cause.h"
+#include "host-tools/run_picture.h"
 #include "host-tools/run_probe.h"
 #include "kernels/cpu.h"
 
@@ -388,6 +389,8 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
     rc = assay_run_sample_open(r, sample, err);
     if (rc == 0 && r->o->save_outputs)
         rc = assay_run_save_open(r, err);
+    if (rc == 0 && r->saving != NULL)
+        rc = assay_run_picture_save(r, err);
     if (rc == 0) {
         rc = passes(r, j, mask, behind);
         if (rc < 0)

@@ -8,11 +8,14 @@
  * wrong is a spec with other fields, and the same code makes both.
  *
  * Order of the steps; one that does nothing is left out:
- *   decode     the picture, u8 RGB [H,W,3] (or NV12 [3H/2,W])
+ *   decode     the picture, u8 RGB [1,H,W,3] (or NV12 [3H/2,W])
+ *   rgb        of an NV12 picture, by `colour` and `up`; left out where type
+ *              and size ask for nothing that NV12 does not have: then its own
+ *              Y, U and V are taken on
  *   orient     turned as `orientation` says
  *   resize     to the model's size
  *   colour     YUV, BGR or gray; before resize with colour_first
- *   subsample  NV12 or NV21 [H+ceil,W] (of types NV12 and NV21)
+ *   subsample  NV12 or NV21 [3H/2,W] (of types NV12 and NV21)
  *   widen      NV12 to YUV444 again, as the model's own first step does
  *   centre     value - 128 as s8, wrapping: a second time gives the bytes of
  *              the unsigned values
@@ -21,7 +24,7 @@
  *   quantize   round(x / quantize_scale), half to even, into dtype
  *   layout     NCHW
  *   pad        rows of `stride` bytes, or of a multiple of `align`
- * Tensors of colours are [1,H,W,C] from resize on, NCHW [1,C,H,W]; NV12 is
+ * Tensors of colours are [1,H,W,C], NCHW [1,C,H,W]; NV12 is
  * [rows, W] with W the number of bytes of Y in a row.
  *
  * Who centres: an X5 model whose input_type_rt is nv12 takes unsigned bytes
@@ -124,7 +127,9 @@ int assay_image_adapt(struct assay_image_adapted *out,
 /* The two halves, for callers that try many specs on one picture: orient and
  * resize to a picture of the model's size (RGB), and all that follows it. The
  * result of the first half depends on orientation, fit, filter, pad, width and
- * height alone. Not with colour_first. */
+ * height alone (and of an NV12 picture on colour and up: it becomes RGB). Not
+ * with colour_first. The first step of the second half is named "resize" and
+ * is `sized`'s own memory. */
 int assay_image_sized(struct assay_picture *out,
                       const struct assay_image_spec *spec,
                       const struct assay_picture *picture,

@@ -8,6 +8,7 @@
 #ifndef ASSAY_IMAGE_PICTURE_H
 #define ASSAY_IMAGE_PICTURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +65,8 @@ int assay_picture_decode(struct assay_picture *out, const uint8_t *data,
                          size_t n, const char *name,
                          const struct assay_model_note *note,
                          struct assay_err *err) ASSAY_MUST_CHECK;
+/* Does the file begin like one? False too where nothing can be read. */
+bool assay_picture_is_one(const char *path);
 int assay_picture_read(struct assay_picture *out, const char *path,
                        const struct assay_model_note *note,
                        struct assay_err *err) ASSAY_MUST_CHECK;

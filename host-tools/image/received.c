@@ -235,6 +235,8 @@ static int run(struct search *s, uint32_t max_changes)
     int rc = 0;
 
     s->forced = forced_from(s, 0);
+    if (max_changes == ASSAY_RECEIVED_UNCHANGED)
+        return level(s, 0);
     last = s->forced + FREE_CHANGES;
     /* Floats where bytes are wanted are a change of their own. */
     if (!assay_judge_same_dtype(out->wanted.dtype, out->wanted.held))

@@ -79,7 +79,7 @@ struct assay_reading {
     bool solved;      /* mean and scale were solved for */
     enum assay_memory memory;
     size_t stride;
-    int chroma_shift; /* NV12: the pairs begin so many bytes too far */
+    int chroma_shift;       /* NV12: the pairs begin so many bytes too far */
     enum assay_dtype dtype; /* what its steps give */
     enum assay_dtype held;  /* what the tensor holds it as */
 };
@@ -109,9 +109,9 @@ struct assay_received_near {
 #define ASSAY_RECEIVED_HITS 64
 struct assay_received {
     struct assay_reading wanted;
-    bool comparable;     /* the tensor has the wanted form; else all differs */
-    uint32_t changes;    /* of the hits; 0: it is what was wanted */
-    uint32_t n, n_more;  /* hits, and those beyond the array */
+    bool comparable;    /* the tensor has the wanted form; else all differs */
+    uint32_t changes;   /* of the hits; 0: it is what was wanted */
+    uint32_t n, n_more; /* hits, and those beyond the array */
     struct assay_received_hit hits[ASSAY_RECEIVED_HITS];
     /* changes 0: readings with one change that give the same of this picture */
     uint32_t n_blind;
@@ -122,7 +122,9 @@ struct assay_received {
     bool cut;       /* there were more of them than are looked at */
 };
 
-/* max_changes: no more are looked for; 0: as many as are affordable. ASSAY_E*
+#define ASSAY_RECEIVED_UNCHANGED UINT32_MAX
+/* max_changes: no more are looked for; 0: as many as are affordable;
+ * UNCHANGED: only whether it is what is wanted. ASSAY_E*
  * for what cannot be read as a picture of the form RGB, for a spec that cannot
  * be, and for want of memory; finding nothing is no failure. Owned; freed by
  * assay_received_free. */

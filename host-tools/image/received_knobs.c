@@ -78,8 +78,7 @@ void assay_reading_wanted(struct assay_reading *out,
     out->spec.stride = out->spec.align = 0;
     assay_reading_settle(out);
     out->stride = (size_t)stride_of(s, out);
-    out->memory =
-        out->stride > 0 ? ASSAY_MEMORY_PADDED : ASSAY_MEMORY_DENSE;
+    out->memory = out->stride > 0 ? ASSAY_MEMORY_PADDED : ASSAY_MEMORY_DENSE;
     out->held = f->got->dtype;
 }
 
@@ -113,9 +112,9 @@ static uint32_t size_value(uint64_t width, uint64_t height)
 
 static void add_size(struct assay_knobs *k, int64_t width, int64_t height)
 {
-    uint32_t v =
-        width > 0 && height > 0 ? size_value((uint64_t)width, (uint64_t)height)
-                                : 0;
+    uint32_t v = width > 0 && height > 0
+                     ? size_value((uint64_t)width, (uint64_t)height)
+                     : 0;
 
     if (v != 0)
         add(k, ASSAY_KNOB_SIZE, v);
@@ -241,8 +240,7 @@ static void memory_values(struct assay_knobs *k,
 
         if (bytes == form.row * unit || bytes % unit != 0)
             continue;
-        add(k, ASSAY_KNOB_MEMORY,
-            memory_value(ASSAY_MEMORY_CUT, bytes / unit));
+        add(k, ASSAY_KNOB_MEMORY, memory_value(ASSAY_MEMORY_CUT, bytes / unit));
         add(k, ASSAY_KNOB_MEMORY,
             memory_value(ASSAY_MEMORY_SHEARED, bytes / unit));
     }
@@ -311,9 +309,8 @@ void assay_knobs_init(struct assay_knobs *k, const struct assay_knob_facts *f)
     add_all(k, ASSAY_KNOB_FIT, s->fit, ASSAY_FIT_COUNT);
     add_all(k, ASSAY_KNOB_FILTER, s->filter, ASSAY_FILTER_COUNT);
     /* What is wanted may have a pad of three values: it is never turned to. */
-    add(k, ASSAY_KNOB_PAD, s->pad[0] == s->pad[1] && s->pad[1] == s->pad[2]
-                               ? s->pad[0]
-                               : 256);
+    add(k, ASSAY_KNOB_PAD,
+        s->pad[0] == s->pad[1] && s->pad[1] == s->pad[2] ? s->pad[0] : 256);
     for (size_t i = 0; i < sizeof(pads); i++)
         add(k, ASSAY_KNOB_PAD, pads[i]);
     add_all(k, ASSAY_KNOB_FIRST, s->colour_first, 2);
@@ -347,10 +344,9 @@ static void turn_values(struct assay_reading *r, uint32_t value,
     if (value == V_WANTED)
         return;
     s->divide = 0;
-    s->normalise = value == V_NONE || value == V_DIVIDED ||
-                           value == V_DIVIDED_TWICE
-                       ? 0
-                       : 1;
+    s->normalise =
+        value == V_NONE || value == V_DIVIDED || value == V_DIVIDED_TWICE ? 0
+                                                                          : 1;
     switch ((enum values)value) {
     case V_TWICE: s->normalise = 2; break;
     case V_DIVIDED: s->divide = 1; break;

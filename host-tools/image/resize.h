@@ -17,7 +17,11 @@ enum assay_filter {
     ASSAY_FILTER_NEAREST, /* OpenCV's INTER_NEAREST, to the bit */
     ASSAY_FILTER_AREA,    /* OpenCV's INTER_AREA, within 1 */
     ASSAY_FILTER_PILLOW,  /* Pillow's BILINEAR, which widens its window when
-                             it makes smaller; to the bit */
+                             it makes smaller, along rows and then along
+                             columns; to the bit */
+    /* The same along columns first, as Pillow 13 does where that is less work:
+     * for two sizes one of both is its to the bit. */
+    ASSAY_FILTER_PILLOW_COLUMNS,
     ASSAY_FILTER_COUNT,
 };
 
@@ -39,8 +43,9 @@ struct assay_placement {
     uint32_t cut_x, cut_y, at_x, at_y;
     uint32_t shown_width, shown_height;
 };
-/* Sides are floor(side * ratio) (at least 1) for letterboxes and rounded to
- * nearest for crop; odd rests go to the right and to the bottom. */
+/* Sides are floor(side * ratio), at least 1 and, of a crop, at least the
+ * result's; the ratio is a double. Odd rests go to the right and to the
+ * bottom. */
 void assay_place(struct assay_placement *out, enum assay_fit fit,
                  uint32_t in_width, uint32_t in_height, uint32_t out_width,
                  uint32_t out_height);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -134,6 +135,39 @@ void assay_file_unmap(struct assay_file_map *m)
     else if (m->data)
         munmap((void *)m->data, m->size);
     *m = (struct assay_file_map){0};
+}
+
+static int cannot_write(const char *path, int why, struct assay_err *err)
+{
+    return assay_fail(err, ASSAY_EIO, "%.300s: cannot be written: %s", path,
+                      strerror(why));
+}
+
+int assay_file_write(const char *path, const void *data, size_t n,
+                     struct assay_err *err)
+{
+    char part[4200];
+    struct stat sb;
+    bool in_place = lstat(path, &sb) == 0 && !S_ISREG(sb.st_mode);
+    FILE *f;
+    int why = 0;
+
+    if (snprintf(part, sizeof(part), "%s.part%ld", path, (long)getpid()) >=
+        (int)sizeof(part))
+        return cannot_write(path, ENAMETOOLONG, err);
+    f = fopen(in_place ? path : part, "wb");
+    if (f == NULL)
+        return cannot_write(path, errno, err);
+    errno = EIO;
+    if (fwrite(data, 1, n, f) != n)
+        why = errno;
+    if (fclose(f) != 0 && why == 0)
+        why = errno;
+    if (why == 0 && !in_place && rename(part, path) != 0)
+        why = errno;
+    if (why != 0 && !in_place)
+        (void)unlink(part);
+    return why != 0 ? cannot_write(path, why, err) : 0;
 }
 
 bool assay_file_is_regular(const char *path)

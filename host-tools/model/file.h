@@ -29,6 +29,11 @@ int assay_file_map(struct assay_file_map *m, const char *path, size_t cap,
 void assay_file_drop(void *map, size_t offset);
 void assay_file_unmap(struct assay_file_map *m);
 
+/* A new file appears complete or not at all; what is there and is no regular
+ * file (a device, a pipe, a link) is written to, never replaced. */
+int assay_file_write(const char *path, const void *data, size_t n,
+                     struct assay_err *err) ASSAY_MUST_CHECK;
+
 /* Through links; false too where nothing is there. */
 bool assay_file_is_regular(const char *path);
 bool assay_file_is_folder(const char *path);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host-tools/model/record.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "host-tools/model/file.h"
 #include "host-tools/model/sample.h"
@@ -72,35 +70,10 @@ int assay_record_read(struct assay_bundle **out, const char *path,
     return rc;
 }
 
-static int cannot_write(const char *path, struct assay_err *err)
-{
-    return assay_fail(err, ASSAY_EIO, "%s: cannot be written: %s", path,
-                      strerror(errno));
-}
-
 int assay_record_write(const char *path, const struct assay_buf *bytes,
                        struct assay_err *err)
 {
-    char part[4200];
-    FILE *f;
-    int rc = 0;
-
-    if (snprintf(part, sizeof(part), "%s.part%ld", path, (long)getpid()) >=
-        (int)sizeof(part))
-        return assay_fail(err, ASSAY_EIO, "'%.100s...': the path is too long",
-                          path);
-    f = fopen(part, "wb");
-    if (!f)
-        return cannot_write(path, err);
-    if (fwrite(bytes->data, 1, bytes->len, f) != bytes->len)
-        rc = cannot_write(path, err);
-    if (fclose(f) != 0 && rc == 0)
-        rc = cannot_write(path, err);
-    if (rc == 0 && rename(part, path) != 0)
-        rc = cannot_write(path, err);
-    if (rc < 0)
-        (void)unlink(part);
-    return rc;
+    return assay_file_write(path, bytes->data, bytes->len, err);
 }
 
 void assay_record_close(struct assay_bundle *b)

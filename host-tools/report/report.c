@@ -61,3 +61,6 @@ const char *assay_report_shape(const struct assay_tensor *t, char *out,
         join(t->dims, t->rank, "x", out, cap);
     return out;
 }
+
+const char *const assay_report_seen_names[ASSAY_REPORT_SEEN] = {
+    "reference", "sim", "bpu", "got"};

@@ -163,6 +163,25 @@ struct assay_report_input {
     const char *sentence;
 };
 
+/* A step on the way from a picture to an input, in one sample; seen: the
+ * tensor of its name in the reference, sim, bpu and got. */
+#define ASSAY_REPORT_SEEN 4
+struct assay_report_seen {
+    bool found, other_form; /* other_form: dtype or size; not compared */
+    uint64_t mismatch;
+};
+struct assay_report_step {
+    uint32_t sample;
+    const char *input, *file, *name, *sha256;
+    enum assay_dtype dtype;
+    uint32_t rank;
+    int64_t dims[4];
+    uint64_t count;
+    double lo, hi; /* of its elements */
+    struct assay_report_seen seen[ASSAY_REPORT_SEEN];
+};
+extern const char *const assay_report_seen_names[ASSAY_REPORT_SEEN];
+
 /* What is known behind the last row. */
 struct assay_report_foot {
     uint32_t expected, received, compared, skipped;
@@ -178,6 +197,8 @@ struct assay_report_foot {
     size_t n_hypotheses;
     const struct assay_report_input *inputs;
     size_t n_inputs;
+    const struct assay_report_step *steps;
+    size_t n_steps;
     const struct assay_report_bad *bad; /* the worst first */
     size_t n_bad;
     struct assay_report_reruns reruns[ASSAY_COL_COUNT]; /* host: none */

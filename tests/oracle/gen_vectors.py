@@ -17,6 +17,8 @@ import random
 import struct
 from fractions import Fraction as F
 
+from image_vectors import image_rows
+
 I32 = (-(1 << 31), (1 << 31) - 1)
 HALF = F(1, 2)
 MODES = {
@@ -535,6 +537,7 @@ FILES = {
                     rescale_rows),
     "softmax.csv": ("dtype count values sx_bits sy_bits zy expected",
                     softmax_rows),
+    "image.csv": ("op in0 in1 in2 out0 out1 out2", image_rows),
 }
 
 

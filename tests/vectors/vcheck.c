@@ -39,6 +39,7 @@ static const struct {
      assay_vc_rescale, false},
     {"softmax.csv", "dtype,count,values,sx_bits,sy_bits,zy,expected",
      assay_vc_softmax, true},
+    {"image.csv", "op,in0,in1,in2,out0,out1,out2", assay_vc_image, true},
 };
 
 struct tally {

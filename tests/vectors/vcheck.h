@@ -64,6 +64,7 @@ typedef void assay_vc_check_fn(struct assay_vc_table *t,
 assay_vc_check_fn assay_vc_requant, assay_vc_hbm, assay_vc_shift,
     assay_vc_multiplier;
 assay_vc_check_fn assay_vc_add, assay_vc_mul, assay_vc_avgpool,
-    assay_vc_quantize, assay_vc_dequantize, assay_vc_rescale, assay_vc_softmax;
+    assay_vc_quantize, assay_vc_dequantize, assay_vc_rescale, assay_vc_softmax,
+    assay_vc_image;
 
 #endif
