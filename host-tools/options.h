@@ -66,8 +66,6 @@ struct assay_options {
     bool help, version;
     const char *operand;        /* case folder or model; triage: FOLDER */
     struct assay_strings cases; /* fit-arith: all of them */
-    const char *operand;        /* case folder or model */
-    struct assay_strings cases; /* fit-arith, image: all of them */
     const char *model, *reference, *output_dir;
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
