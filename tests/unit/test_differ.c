@@ -10,6 +10,7 @@
  * links: host-tools/model/sample.c host-tools/model/file.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
  * links: host-tools/model/archive.c
+ * links: host-tools/model/dump.c host-tools/model/model_info.c
  * links: host-tools/model/npy.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto -lm

@@ -3,23 +3,20 @@
  * `assay run` against boards that are wrong on purpose: the in-process engine
  * behind a backend that flips results, dies, hangs up or lies about sizes.
  *
- * links: host-tools/cmd.c host-tools/cmd_run.c host-tools/run_lines.c
- * links: host-tools/run_column.c host-tools/run_culprit.c host-tools/prepare_vendor.c
- * links: host-tools/vendor/
- * links: host-tools/run_pass.c host-tools/run_report.c host-tools/run_sample.c
- * links: host-tools/run_save.c host-tools/run_verdict.c host-tools/select.c
- * links: host-tools/run_*.c host-tools/impact*.c host-tools/cmd_impact.c host-tools/cause/
- * links: host-tools/run_failing.c host-tools/run_tile.c host-tools/step_text.c
- * links: host-tools/run_differ.c host-tools/run_fit.c host-tools/fit/
- * links: host-tools/run_numerics.c host-tools/prepare_numerics.c
- * links: host-tools/prepare_differ.c host-tools/fit_case.c
- * links: host-tools/prepare.c host-tools/progress.c host-tools/interrupt.c
+ * links: host-tools/cmd.c host-tools/cmd_run.c host-tools/cmd_impact.c
+ * links: host-tools/run_*.c host-tools/select.c host-tools/impact*.c
+ * links: host-tools/prepare*.c host-tools/preflight.c host-tools/chain.c
+ * links: host-tools/image_options.c host-tools/image_wanted.c
+ * links: host-tools/image_received*.c host-tools/image_fed.c
+ * links: host-tools/step_text.c host-tools/fit_case.c host-tools/fit/
+ * links: host-tools/progress.c host-tools/interrupt.c host-tools/local.c
  * links: host-tools/messages.c host-tools/options.c host-tools/options_value.c
- * links: host-tools/local.c host-tools/diff/ host-tools/report/
+ * links: host-tools/vendor/ host-tools/cause/ host-tools/output/
+ * links: host-tools/image/ host-tools/diff/ host-tools/report/
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
  * links: proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -lprotobuf-c -lzip -ljansson -lyaml -lxxhash -lmbedcrypto -lz
+ * libs: -lprotobuf-c -lzip -ljansson -lyaml -lxxhash -lmbedcrypto -lz -lpng -ljpeg
  */
 #include <setjmp.h>
 #include <stdarg.h>
