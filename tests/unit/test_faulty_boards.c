@@ -5,7 +5,8 @@
  *
  * links: host-tools/cmd.c host-tools/cmd_run.c host-tools/cmd_impact.c
  * links: host-tools/run_*.c host-tools/select.c host-tools/impact*.c
- * links: host-tools/prepare*.c host-tools/preflight.c host-tools/chain.c
+ * links: host-tools/prepare*.c host-tools/preflight.c host-tools/chain*.c
+ * links: host-tools/previous.c
  * links: host-tools/image_options.c host-tools/image_wanted.c
  * links: host-tools/image_received*.c host-tools/image_fed.c
  * links: host-tools/step_text.c host-tools/fit_case.c host-tools/fit/
