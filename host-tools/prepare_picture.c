@@ -107,9 +107,14 @@ int assay_pictures_open(struct assay_pictures *p,
     uint32_t n_inputs;
     int rc = assay_image_options(&p->ask, o, err);
 
+    bool configured = q->vendor != NULL &&
+                      (q->vendor->yaml.present || q->vendor->deps.present);
+
+    if (rc == 0 && !p->ask.typed && !configured)
+        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_PICTURE_AS, "file",
+                                o->inputs.v[0], NULL);
     only.model = NULL;
-    if (p->ask.typed && (q->vendor == NULL ||
-                  (!q->vendor->yaml.present && !q->vendor->deps.present)))
+    if (!configured)
         only.vendor.n = 0;
     p->slice = q->slice;
     p->note = &q->note;
@@ -126,13 +131,12 @@ int assay_pictures_open(struct assay_pictures *p,
     rc = fit_to_input(p, err);
     if (rc < 0)
         return rc;
-    p->doors.v[0].wanted.spec.width = p->spec.width;
-    p->doors.v[0].wanted.spec.height = p->spec.height;
-    p->doors.v[1] = p->doors.v[0];
-    p->doors.v[1].name = assay_message_text(ASSAY_MSG_WANTED_BY_QUANTIZED);
-    p->doors.v[1].wanted.spec = p->spec;
-    p->doors.v[1].wanted.model_centres = false;
-    p->doors.n = 2;
+    /* A column's tensor of that name is the model's input, not the buffer that
+     * the runtime on the board makes it of. */
+    p->doors.v[0].name = assay_message_text(ASSAY_MSG_WANTED_BY_QUANTIZED);
+    p->doors.v[0].wanted.spec = p->spec;
+    p->doors.v[0].wanted.model_centres = false;
+    p->doors.n = 1;
     return 0;
 }
 

@@ -21,8 +21,7 @@ struct assay_pictures {
     const struct assay_model_note *note;
     uint32_t tensor; /* the input that is made */
     struct assay_image_ask ask;
-    /* v[0]: what the runtime on the board takes; v[1]: the model's input, which
-     * is `spec`. */
+    /* One: the model's input, which is `spec`. */
     struct assay_image_doors doors;
     struct assay_image_spec spec;
 };
