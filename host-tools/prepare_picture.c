@@ -3,14 +3,13 @@
 
 #include <string.h>
 
-#include "host-tools/image_options.h"
 #include "host-tools/messages.h"
 #include "host-tools/prepare.h"
 
 bool assay_pictures_are(const struct assay_options *o)
 {
-    return o->inputs.n > 0 && (assay_image_options_given(o) ||
-                               assay_picture_is_one(o->inputs.v[0]));
+    return o->inputs.n > 0 &&
+           (o->image.as != NULL || assay_picture_is_one(o->inputs.v[0]));
 }
 
 int assay_pictures_new(struct assay_pictures **out, struct assay_err *err)
@@ -105,14 +104,17 @@ int assay_pictures_open(struct assay_pictures *p,
                         const struct assay_options *o, struct assay_err *err)
 {
     struct assay_options only = *o;
-    struct assay_image_spec told;
-    bool given = assay_image_options_given(o);
     uint32_t n_inputs;
-    int rc = given ? assay_image_options_spec(&told, o, err) : 0;
+    int rc = assay_image_options(&p->ask, o, err);
 
+    bool configured = q->vendor != NULL &&
+                      (q->vendor->yaml.present || q->vendor->deps.present);
+
+    if (rc == 0 && !p->ask.typed && !configured)
+        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_PICTURE_AS, "file",
+                                o->inputs.v[0], NULL);
     only.model = NULL;
-    if (given && (q->vendor == NULL ||
-                  (!q->vendor->yaml.present && !q->vendor->deps.present)))
+    if (!configured)
         only.vendor.n = 0;
     p->slice = q->slice;
     p->note = &q->note;
@@ -122,21 +124,28 @@ int assay_pictures_open(struct assay_pictures *p,
         rc = find_input(p, err);
     if (rc == 0)
         rc = assay_image_wanted(&p->doors, &n_inputs, &only,
-                                given ? &told : NULL, 0, err);
+                                p->ask.typed ? &p->ask.spec : NULL, 0, err);
     if (rc < 0)
         return rc;
     p->spec = p->doors.v[0].wanted.spec;
     rc = fit_to_input(p, err);
     if (rc < 0)
         return rc;
-    p->doors.v[0].wanted.spec.width = p->spec.width;
-    p->doors.v[0].wanted.spec.height = p->spec.height;
-    p->doors.v[1] = p->doors.v[0];
-    p->doors.v[1].name = assay_message_text(ASSAY_MSG_WANTED_BY_QUANTIZED);
-    p->doors.v[1].wanted.spec = p->spec;
-    p->doors.v[1].wanted.model_centres = false;
-    p->doors.n = 2;
+    /* A column's tensor of that name is the model's input, not the buffer that
+     * the runtime on the board makes it of. */
+    p->doors.v[0].name = assay_message_text(ASSAY_MSG_WANTED_BY_QUANTIZED);
+    p->doors.v[0].wanted.spec = p->spec;
+    p->doors.v[0].wanted.model_centres = false;
+    p->doors.n = 1;
     return 0;
+}
+
+int assay_pictures_read(const struct assay_pictures *p, const char *path,
+                        const struct assay_model_note *note,
+                        struct assay_picture *out, struct assay_err *err)
+{
+    return p->ask.is_raw ? assay_picture_read_raw(out, path, &p->ask.raw, err)
+                         : assay_picture_read(out, path, note, err);
 }
 
 int assay_pictures_adapt(const struct assay_pictures *p, const char *path,
@@ -144,7 +153,7 @@ int assay_pictures_adapt(const struct assay_pictures *p, const char *path,
                          struct assay_picture *picture,
                          struct assay_image_adapted *out, struct assay_err *err)
 {
-    int rc = assay_picture_read(picture, path, note, err);
+    int rc = assay_pictures_read(p, path, note, picture, err);
 
     return rc == 0 ? assay_image_adapt(out, &p->spec, picture, err) : rc;
 }

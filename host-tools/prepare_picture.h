@@ -9,6 +9,7 @@
 #ifndef ASSAY_HOST_PREPARE_PICTURE_H
 #define ASSAY_HOST_PREPARE_PICTURE_H
 
+#include "host-tools/image_options.h"
 #include "host-tools/image_wanted.h"
 #include "host-tools/model/case.h"
 
@@ -19,8 +20,8 @@ struct assay_pictures {
     const struct assay_slice *slice; /* borrowed, as note */
     const struct assay_model_note *note;
     uint32_t tensor; /* the input that is made */
-    /* v[0]: what the runtime on the board takes; v[1]: the model's input, which
-     * is `spec`. */
+    struct assay_image_ask ask;
+    /* One: the model's input, which is `spec`. */
     struct assay_image_doors doors;
     struct assay_image_spec spec;
 };
@@ -34,6 +35,10 @@ int assay_pictures_new(struct assay_pictures **out, struct assay_err *err)
 int assay_pictures_open(struct assay_pictures *p,
                         const struct assay_prepared *q,
                         const struct assay_options *o, struct assay_err *err)
+    ASSAY_MUST_CHECK;
+int assay_pictures_read(const struct assay_pictures *p, const char *path,
+                        const struct assay_model_note *note,
+                        struct assay_picture *out, struct assay_err *err)
     ASSAY_MUST_CHECK;
 /* The steps of one file. Close both. */
 int assay_pictures_adapt(const struct assay_pictures *p, const char *path,

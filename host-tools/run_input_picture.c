@@ -35,7 +35,7 @@ static int search(struct assay_image_pair *p, const struct assay_run *r,
     assay_tensor_source_dims(t, g->dims);
     g->data = d->got[sample];
     if (rc == 0)
-        rc = assay_picture_read(&p->picture, p->picture_path, &silent, err);
+        rc = assay_pictures_read(q, p->picture_path, &silent, &p->picture, err);
     return rc == 0 ? assay_image_compare(p, 1, err) : rc;
 }
 

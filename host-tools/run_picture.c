@@ -226,7 +226,7 @@ static void seen_text(const struct assay_report_step *s, char *out, size_t cap)
         if (k->other_form)
             snprintf(out + at, cap - at, "  %s another form", names[c]);
         else if (k->mismatch > 0)
-            snprintf(out + at, cap - at, "  %s DIVERGED %" PRIu64 "/%" PRIu64,
+            snprintf(out + at, cap - at, "  %s differs %" PRIu64 "/%" PRIu64,
                      names[c], k->mismatch, s->count);
         else
             snprintf(out + at, cap - at, "  %s exact", names[c]);
