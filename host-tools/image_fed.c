@@ -38,8 +38,8 @@ static int pick(const struct assay_array **out, const struct assay_npz *z,
         snprintf(names + strlen(names), sizeof(names) - strlen(names),
                  "%s%.60s", i > 0 ? ", " : "", z->arrays[i].name);
     return assay_fail_message(err, ASSAY_EFORMAT, ASSAY_MSG_FED_WHICH, "path",
-                              path, "n", assay_num_u(z->n).text, "names",
-                              names, "input", input, NULL);
+                              path, "n", assay_num_u(z->n).text, "names", names,
+                              "input", input, NULL);
 }
 
 /* Bytes have no dtype: the sizes of a picture tell it. */
@@ -71,9 +71,8 @@ int assay_image_fed_read(struct assay_image_fed *out, const char *path,
             .dtype = raw_dtype(n, width, height), .bytes = n, .data = out->raw};
         return 0;
     }
-    rc = kind == KIND_NPY
-             ? assay_npy_read(&out->npz, path, input, &silent, err)
-             : assay_npz_read(&out->npz, path, &silent, err);
+    rc = kind == KIND_NPY ? assay_npy_read(&out->npz, path, input, &silent, err)
+                          : assay_npz_read(&out->npz, path, &silent, err);
     if (rc < 0)
         return rc;
     rc = pick(&a, &out->npz, path, input, err);

@@ -63,9 +63,9 @@ static int look_at_others(struct assay_image_pair *v, uint32_t n, uint32_t i,
 
         if (k == i)
             continue;
-        rc = assay_received_search(&r, &v[k].picture, &v[k].doors.v[0].wanted,
-                                   &v[i].fed.got, ASSAY_RECEIVED_UNCHANGED,
-                                   err);
+        rc =
+            assay_received_search(&r, &v[k].picture, &v[k].doors.v[0].wanted,
+                                  &v[i].fed.got, ASSAY_RECEIVED_UNCHANGED, err);
         if (rc < 0)
             return rc;
         if (r->n > 0)
@@ -110,13 +110,13 @@ static int read_pair(struct assay_image_pair *p, const struct assay_options *o,
             own.height = p->picture.height;
         }
     }
-    rc = assay_image_wanted(&p->doors, n_inputs, o,
-                            told != NULL ? &own : NULL, index, err);
+    rc = assay_image_wanted(&p->doors, n_inputs, o, told != NULL ? &own : NULL,
+                            index, err);
     if (rc < 0)
         return rc;
-    return assay_image_fed_read(
-        &p->fed, p->fed_path, p->doors.input,
-        p->doors.v[0].wanted.spec.width, p->doors.v[0].wanted.spec.height, err);
+    return assay_image_fed_read(&p->fed, p->fed_path, p->doors.input,
+                                p->doors.v[0].wanted.spec.width,
+                                p->doors.v[0].wanted.spec.height, err);
 }
 
 static void close_pair(struct assay_image_pair *p)

@@ -21,11 +21,9 @@ static const char *fed_text(const char *text, enum assay_knob knob,
 {
     char g[200], w[200];
 
-    return assay_message_fill(out, cap, text, "got",
-                              assay_knob_value(knob, got, g, sizeof(g)),
-                              "wanted",
-                              assay_knob_value(knob, wanted, w, sizeof(w)),
-                              NULL);
+    return assay_message_fill(
+        out, cap, text, "got", assay_knob_value(knob, got, g, sizeof(g)),
+        "wanted", assay_knob_value(knob, wanted, w, sizeof(w)), NULL);
 }
 
 static const struct assay_fed_text *fed_of(const struct assay_image_pair *p,
@@ -91,21 +89,20 @@ static const char *sentence(const struct assay_image_pair *p, char *out,
 
     switch (assay_image_pair_verdict(p)) {
     case ASSAY_IMAGE_MATCH:
-        return assay_message(out, cap, ASSAY_MSG_FED_MATCH, "fed", p->fed_path,
-                             "door", p->doors.v[p->best].name, "picture",
-                             p->picture_path, "wanted",
-                             wanted_text(p, p->best, NULL, wanted,
-                                         sizeof(wanted)),
-                             "all", assay_num_u(h->all).text, NULL);
+        return assay_message(
+            out, cap, ASSAY_MSG_FED_MATCH, "fed", p->fed_path, "door",
+            p->doors.v[p->best].name, "picture", p->picture_path, "wanted",
+            wanted_text(p, p->best, NULL, wanted, sizeof(wanted)), "all",
+            assay_num_u(h->all).text, NULL);
     case ASSAY_IMAGE_INPUT:
         if (h == NULL)
             break;
-        return assay_message(
-            out, cap, ASSAY_MSG_FED_SENTENCE, "got",
-            assay_reading_text(&h->reading, h->knobs, h->n_knobs, got,
-                               sizeof(got)),
-            "door", p->doors.v[p->best].name, "wanted",
-            wanted_text(p, p->best, h, wanted, sizeof(wanted)), NULL);
+        return assay_message(out, cap, ASSAY_MSG_FED_SENTENCE, "got",
+                             assay_reading_text(&h->reading, h->knobs,
+                                                h->n_knobs, got, sizeof(got)),
+                             "door", p->doors.v[p->best].name, "wanted",
+                             wanted_text(p, p->best, h, wanted, sizeof(wanted)),
+                             NULL);
     case ASSAY_IMAGE_UNEXPLAINED: break;
     }
     return assay_message(
@@ -123,13 +120,13 @@ static void order_lines(const struct assay_image_pair *v,
     const struct assay_image_pair *o = &v[p->other];
     char text[TEXT], name[400];
 
-    assay_message_fill(name, sizeof(name), t->name, "got", o->picture_path,
-                       "wanted",
-                       o->doors.input[0] != '\0' ? o->doors.input : "another",
-                       NULL);
+    assay_message_fill(
+        name, sizeof(name), t->name, "got", o->picture_path, "wanted",
+        o->doors.input[0] != '\0' ? o->doors.input : "another", NULL);
     assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_PROVED, "what", t->id,
-                  "name", name, "matched", assay_num_u(p->found[0]->elements).text,
-                  "differing", assay_num_u(p->found[0]->elements).text, "all",
+                  "name", name, "matched",
+                  assay_num_u(p->found[0]->elements).text, "differing",
+                  assay_num_u(p->found[0]->elements).text, "all",
                   assay_num_u(p->found[0]->elements).text, NULL);
     assay_line_add(l, "  cause   ", text);
     assay_line_add(l, "  fix     ", t->fix);
@@ -219,8 +216,8 @@ static void blind_line(const struct assay_image_pair *p, struct assay_lines *l)
     for (uint32_t i = 0; i < r->n_blind && i < SHOWN; i++) {
         assay_image_causes(p, p->best, &r->blind[i], ids, sizeof(ids), names,
                            sizeof(names));
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s (%.200s)",
-                 i > 0 ? ", " : "", ids, names);
+        snprintf(list + strlen(list), sizeof(list) - strlen(list),
+                 "%s%s (%.200s)", i > 0 ? ", " : "", ids, names);
     }
     if (list[0] != '\0')
         assay_line_add(l, "  note    ",
@@ -276,8 +273,9 @@ static void near_lines(const struct assay_image_pair *p, struct assay_lines *l)
     assay_message(text, sizeof(text), ASSAY_MSG_FED_NEAREST, "what",
                   assay_reading_text(&n->hit.reading, n->hit.knobs,
                                      n->hit.n_knobs, what, sizeof(what)),
-                  "differing", assay_num_u(n->hit.all - n->hit.all_matched).text,
-                  "all", assay_num_u(n->hit.all).text, "worst",
+                  "differing",
+                  assay_num_u(n->hit.all - n->hit.all_matched).text, "all",
+                  assay_num_u(n->hit.all).text, "worst",
                   assay_num_g(4, n->max_difference).text, NULL);
     assay_line_add(l, "  nearest ", text);
     for (uint32_t c = 0; c < n->channels; c++)
@@ -342,9 +340,8 @@ static json_t *json_hit(const struct assay_image_pair *p, uint32_t door,
 
         fed_text(t->fix, h->knobs[i], &h->reading, &p->found[door]->wanted, fix,
                  sizeof(fix));
-        if (json_array_append_new(
-                a, json_pack("{s:s, s:o}", "id", t->id, "fix",
-                             assay_json_text(fix))) != 0) {
+        if (json_array_append_new(a, json_pack("{s:s, s:o}", "id", t->id, "fix",
+                                               assay_json_text(fix))) != 0) {
             json_decref(a);
             return NULL;
         }
@@ -401,21 +398,20 @@ static json_t *json_near(const struct assay_received_near *n)
 
     if (!n->found)
         return json_null();
-    return json_pack(
-        "{s:s, s:I, s:I, s:f, s:o, s:o, s:o}", "reading",
-        assay_reading_text(&n->hit.reading, n->hit.knobs, n->hit.n_knobs, text,
-                           sizeof(text)),
-        "differing", (json_int_t)(n->hit.all - n->hit.all_matched), "all",
-        (json_int_t)n->hit.all, "max_difference", n->max_difference,
-        "correlation", json_numbers(n->correlation, n->channels), "gain",
-        json_numbers(n->gain, n->channels), "offset",
-        json_numbers(n->offset, n->channels));
+    return json_pack("{s:s, s:I, s:I, s:f, s:o, s:o, s:o}", "reading",
+                     assay_reading_text(&n->hit.reading, n->hit.knobs,
+                                        n->hit.n_knobs, text, sizeof(text)),
+                     "differing", (json_int_t)(n->hit.all - n->hit.all_matched),
+                     "all", (json_int_t)n->hit.all, "max_difference",
+                     n->max_difference, "correlation",
+                     json_numbers(n->correlation, n->channels), "gain",
+                     json_numbers(n->gain, n->channels), "offset",
+                     json_numbers(n->offset, n->channels));
 }
 
 static json_t *json_pair(const struct assay_image_pair *p)
 {
-    char text[TEXT], form[160], wanted[400],
-        hash[2 * ASSAY_SHA256_LEN + 1];
+    char text[TEXT], form[160], wanted[400], hash[2 * ASSAY_SHA256_LEN + 1];
     const struct assay_received *r = p->found[p->best];
 
     assay_hex(p->picture.sha256, ASSAY_SHA256_LEN, hash);

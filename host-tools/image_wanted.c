@@ -157,11 +157,11 @@ static int from_vendor(struct assay_image_doors *out, uint32_t *n_inputs,
         rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_NO_CONFIG,
                                 "path", o->vendor.v[0], NULL);
     else if (in == NULL)
-        rc = assay_fail_message(
-            err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_NO_PICTURE, "file", c->file,
-            "type", c->n_inputs > 0 ? c->inputs[0].type_rt : "", "n",
-            assay_num_u(*n_inputs).text, "index", assay_num_u(index).text,
-            NULL);
+        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_NO_PICTURE,
+                                "file", c->file, "type",
+                                c->n_inputs > 0 ? c->inputs[0].type_rt : "",
+                                "n", assay_num_u(*n_inputs).text, "index",
+                                assay_num_u(index).text, NULL);
     else
         rc = from_config(out, c, in, told, err);
     assay_vendor_free(v);

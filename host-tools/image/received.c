@@ -33,6 +33,15 @@ struct turned {
     uint32_t n;
 };
 
+static bool is_turned(const struct turned *t, enum assay_knob knob)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (t->knobs[i] == knob)
+            return true;
+    }
+    return false;
+}
+
 static void keep(struct search *s, const struct assay_received_hit *hit,
                  const struct turned *t)
 {
@@ -82,7 +91,7 @@ static int leaf(struct search *s, struct turned *t)
     bool passes = true;
     int rc = 0;
 
-    assay_reading_settle(&t->r);
+    assay_reading_settle(&t->r, is_turned(t, ASSAY_KNOB_MEMORY), &s->j.facts);
     if (!assay_judge_same_dtype(t->r.dtype, t->r.held))
         t->knobs[t->n++] = ASSAY_KNOB_DTYPE;
     if (t->n != s->level || !assay_reading_fits(&t->r, s->j.facts.elements))

@@ -79,7 +79,7 @@ struct assay_reading {
     bool solved;      /* mean and scale were solved for */
     enum assay_memory memory;
     size_t stride;
-    int chroma_shift; /* NV12: the pairs begin so many bytes too far */
+    int chroma_shift;       /* NV12: the pairs begin so many bytes too far */
     enum assay_dtype dtype; /* what its steps give */
     enum assay_dtype held;  /* what the tensor holds it as */
 };
@@ -109,9 +109,9 @@ struct assay_received_near {
 #define ASSAY_RECEIVED_HITS 64
 struct assay_received {
     struct assay_reading wanted;
-    bool comparable;     /* the tensor has the wanted form; else all differs */
-    uint32_t changes;    /* of the hits; 0: it is what was wanted */
-    uint32_t n, n_more;  /* hits, and those beyond the array */
+    bool comparable;    /* the tensor has the wanted form; else all differs */
+    uint32_t changes;   /* of the hits; 0: it is what was wanted */
+    uint32_t n, n_more; /* hits, and those beyond the array */
     struct assay_received_hit hits[ASSAY_RECEIVED_HITS];
     /* changes 0: readings with one change that give the same of this picture */
     uint32_t n_blind;

@@ -77,8 +77,8 @@ static bool walk_rows(const struct part *p, const struct assay_reading *r,
                                    (int64_t)c * p->step_c;
 
                 if (at >= 0 &&
-                    !fn(self, assay_element_value(p->made, e),
-                        (uint64_t)at, p->planes && chroma ? 1 + x % 2 : c))
+                    !fn(self, assay_element_value(p->made, e), (uint64_t)at,
+                        p->planes && chroma ? 1 + x % 2 : c))
                     return false;
             }
     return true;
@@ -106,9 +106,10 @@ static bool compare(void *self, double made, uint64_t index, uint32_t c)
     struct compared *k = self;
     const struct assay_received_got *g = k->j->facts.got;
     bool exact = true;
-    bool equal = assay_element_equal(
-        g->dtype, (const uint8_t *)g->data + index * assay_dtype_bytes(g->dtype),
-        k->made, made, &exact);
+    bool equal = assay_element_equal(g->dtype,
+                                     (const uint8_t *)g->data +
+                                         index * assay_dtype_bytes(g->dtype),
+                                     k->made, made, &exact);
     bool differed = k->j->same == NULL || k->j->same[index] == 0;
 
     (void)c;
@@ -299,8 +300,8 @@ static void look(const struct assay_judge *j, const struct part *p,
 
         walk(p, r, n, take_ends, &l);
         /* A window of one colour speaks neither for nor against it. */
-        *passes = *passes && (!solve(&l, o.gain, o.offset) ||
-                              walk(p, r, n, on_line, &o));
+        *passes = *passes &&
+                  (!solve(&l, o.gain, o.offset) || walk(p, r, n, on_line, &o));
     } else
         *passes = *passes && walk(p, r, n, compare, &c);
 }

@@ -39,16 +39,13 @@ static bool has_colour(enum assay_image_type type)
     return type != ASSAY_IMAGE_RGB && type != ASSAY_IMAGE_BGR;
 }
 
-void assay_reading_settle(struct assay_reading *r)
+static enum assay_dtype dtype_of(const struct assay_image_spec *s)
 {
-    const struct assay_image_spec *s = &r->spec;
-
     if (s->dtype != ASSAY_IMAGE_NO_DTYPE)
-        r->dtype = s->dtype;
-    else if (s->divide > 0 || s->normalise > 0)
-        r->dtype = ASSAY_F32;
-    else
-        r->dtype = s->centre > 0 ? ASSAY_S8 : ASSAY_U8;
+        return s->dtype;
+    if (s->divide > 0 || s->normalise > 0)
+        return ASSAY_F32;
+    return s->centre > 0 ? ASSAY_S8 : ASSAY_U8;
 }
 
 static uint64_t stride_of(const struct assay_image_spec *s,
@@ -66,6 +63,16 @@ static uint64_t stride_of(const struct assay_image_spec *s,
     return 0;
 }
 
+void assay_reading_settle(struct assay_reading *r, bool memory_turned,
+                          const struct assay_knob_facts *f)
+{
+    r->dtype = dtype_of(&r->spec);
+    if (memory_turned || f->wanted->spec.stride > 0)
+        return;
+    r->stride = (size_t)stride_of(&f->wanted->spec, r);
+    r->memory = r->stride > 0 ? ASSAY_MEMORY_PADDED : ASSAY_MEMORY_DENSE;
+}
+
 void assay_reading_wanted(struct assay_reading *out,
                           const struct assay_knob_facts *f)
 {
@@ -76,10 +83,9 @@ void assay_reading_wanted(struct assay_reading *out,
         out->spec.orientation = f->picture->orientation;
     out->spec.nchw = false;
     out->spec.stride = out->spec.align = 0;
-    assay_reading_settle(out);
+    out->dtype = dtype_of(s);
     out->stride = (size_t)stride_of(s, out);
-    out->memory =
-        out->stride > 0 ? ASSAY_MEMORY_PADDED : ASSAY_MEMORY_DENSE;
+    out->memory = out->stride > 0 ? ASSAY_MEMORY_PADDED : ASSAY_MEMORY_DENSE;
     out->held = f->got->dtype;
 }
 
@@ -113,9 +119,9 @@ static uint32_t size_value(uint64_t width, uint64_t height)
 
 static void add_size(struct assay_knobs *k, int64_t width, int64_t height)
 {
-    uint32_t v =
-        width > 0 && height > 0 ? size_value((uint64_t)width, (uint64_t)height)
-                                : 0;
+    uint32_t v = width > 0 && height > 0
+                     ? size_value((uint64_t)width, (uint64_t)height)
+                     : 0;
 
     if (v != 0)
         add(k, ASSAY_KNOB_SIZE, v);
@@ -241,8 +247,7 @@ static void memory_values(struct assay_knobs *k,
 
         if (bytes == form.row * unit || bytes % unit != 0)
             continue;
-        add(k, ASSAY_KNOB_MEMORY,
-            memory_value(ASSAY_MEMORY_CUT, bytes / unit));
+        add(k, ASSAY_KNOB_MEMORY, memory_value(ASSAY_MEMORY_CUT, bytes / unit));
         add(k, ASSAY_KNOB_MEMORY,
             memory_value(ASSAY_MEMORY_SHEARED, bytes / unit));
     }
@@ -268,7 +273,6 @@ static struct assay_reading formed(const struct assay_knobs *k,
 static void fit_form(struct assay_knobs *k, const struct assay_knob_facts *f)
 {
     bool size_fits = false, type_fits = false, memory_fits = false;
-    uint32_t memory0 = k->v[ASSAY_KNOB_MEMORY][0];
 
     for (uint32_t s = 0; s < k->n[ASSAY_KNOB_SIZE]; s++)
         for (uint32_t t = 0; t < k->n[ASSAY_KNOB_TYPE]; t++)
@@ -282,14 +286,15 @@ static void fit_form(struct assay_knobs *k, const struct assay_knob_facts *f)
             for (uint32_t i = 0; i < 2 * k->n[ASSAY_KNOB_MEMORY]; i++) {
                 struct assay_reading r = formed(k, f, s, t, i % 2 != 0);
 
-                assay_knob_turn(&r, ASSAY_KNOB_MEMORY,
-                                k->v[ASSAY_KNOB_MEMORY][i / 2], f);
+                if (i / 2 > 0)
+                    assay_knob_turn(&r, ASSAY_KNOB_MEMORY,
+                                    k->v[ASSAY_KNOB_MEMORY][i / 2], f);
+                assay_reading_settle(&r, i / 2 > 0, f);
                 if (!assay_reading_fits(&r, f->elements))
                     continue;
                 size_fits = size_fits || s == 0;
                 type_fits = type_fits || t == 0;
-                memory_fits =
-                    memory_fits || k->v[ASSAY_KNOB_MEMORY][i / 2] == memory0;
+                memory_fits = memory_fits || i / 2 == 0;
             }
     k->forced[ASSAY_KNOB_SIZE] = !size_fits;
     k->forced[ASSAY_KNOB_TYPE] = !type_fits;
@@ -311,9 +316,8 @@ void assay_knobs_init(struct assay_knobs *k, const struct assay_knob_facts *f)
     add_all(k, ASSAY_KNOB_FIT, s->fit, ASSAY_FIT_COUNT);
     add_all(k, ASSAY_KNOB_FILTER, s->filter, ASSAY_FILTER_COUNT);
     /* What is wanted may have a pad of three values: it is never turned to. */
-    add(k, ASSAY_KNOB_PAD, s->pad[0] == s->pad[1] && s->pad[1] == s->pad[2]
-                               ? s->pad[0]
-                               : 256);
+    add(k, ASSAY_KNOB_PAD,
+        s->pad[0] == s->pad[1] && s->pad[1] == s->pad[2] ? s->pad[0] : 256);
     for (size_t i = 0; i < sizeof(pads); i++)
         add(k, ASSAY_KNOB_PAD, pads[i]);
     add_all(k, ASSAY_KNOB_FIRST, s->colour_first, 2);
@@ -347,10 +351,9 @@ static void turn_values(struct assay_reading *r, uint32_t value,
     if (value == V_WANTED)
         return;
     s->divide = 0;
-    s->normalise = value == V_NONE || value == V_DIVIDED ||
-                           value == V_DIVIDED_TWICE
-                       ? 0
-                       : 1;
+    s->normalise =
+        value == V_NONE || value == V_DIVIDED || value == V_DIVIDED_TWICE ? 0
+                                                                          : 1;
     switch ((enum values)value) {
     case V_TWICE: s->normalise = 2; break;
     case V_DIVIDED: s->divide = 1; break;

@@ -41,12 +41,10 @@ bool assay_reading_fits(const struct assay_reading *r, uint64_t n)
     case ASSAY_MEMORY_DENSE: return n == f.rows * f.row;
     case ASSAY_MEMORY_PADDED:
         /* The last row may lack its padding. */
-        return r->stride > f.row &&
-               (n == f.rows * r->stride ||
-                n == (f.rows - 1) * r->stride + f.row);
+        return r->stride > f.row && (n == f.rows * r->stride ||
+                                     n == (f.rows - 1) * r->stride + f.row);
     case ASSAY_MEMORY_CUT:
-    case ASSAY_MEMORY_SHEARED:
-        return r->stride > f.row && n == f.rows * f.row;
+    case ASSAY_MEMORY_SHEARED: return r->stride > f.row && n == f.rows * f.row;
     }
     return false;
 }
@@ -59,8 +57,8 @@ int64_t assay_reading_place(const struct assay_form *f,
 
     if (f->planes) {
         if (y >= f->height && r->chroma_shift != 0) {
-            int64_t k = (int64_t)((y - f->height) * f->row + x) -
-                        r->chroma_shift;
+            int64_t k =
+                (int64_t)((y - f->height) * f->row + x) - r->chroma_shift;
 
             if (k < 0 || (uint64_t)k >= f->chroma_rows * f->row)
                 return -1;

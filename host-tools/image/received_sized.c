@@ -44,8 +44,7 @@ static void add_window(struct assay_judge_sized *z, uint32_t x, uint32_t y)
     w->width = w->height = ASSAY_JUDGE_WINDOW;
     for (uint32_t i = 0; i < ASSAY_JUDGE_WINDOW; i++)
         memcpy(w->rgb + 3 * (size_t)i * ASSAY_JUDGE_WINDOW,
-               z->picture.data +
-                   3 * ((size_t)(y + i) * z->picture.width + x),
+               z->picture.data + 3 * ((size_t)(y + i) * z->picture.width + x),
                3 * ASSAY_JUDGE_WINDOW);
 }
 
@@ -122,8 +121,8 @@ int assay_judge_sized_of(struct assay_judge_sized **out, struct assay_judge *j,
     if (z == NULL) {
         if (j->n_sized == j->cap_sized) {
             size_t cap = j->cap_sized > 0 ? 2 * j->cap_sized : 32;
-            void *v = cap <= MOST ? assay_realloc(j->sized, cap * sizeof(*z))
-                                  : NULL;
+            void *v =
+                cap <= MOST ? assay_realloc(j->sized, cap * sizeof(*z)) : NULL;
 
             if (v == NULL)
                 return assay_fail(err, ASSAY_EMEMORY, "out of memory");

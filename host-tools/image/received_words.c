@@ -121,10 +121,8 @@ enum assay_fed assay_fed_of(enum assay_knob knob,
 static const char *type_word(const struct assay_reading *r)
 {
     switch (r->spec.type) {
-    case ASSAY_IMAGE_NV12:
-        return r->spec.widen ? "YUV444 of NV12" : "NV12";
-    case ASSAY_IMAGE_NV21:
-        return r->spec.widen ? "YUV444 of NV21" : "NV21";
+    case ASSAY_IMAGE_NV12: return r->spec.widen ? "YUV444 of NV12" : "NV12";
+    case ASSAY_IMAGE_NV21: return r->spec.widen ? "YUV444 of NV21" : "NV21";
     case ASSAY_IMAGE_YUV444: return r->swap_chroma ? "YVU444" : "YUV444";
     case ASSAY_IMAGE_RGB: return "RGB";
     case ASSAY_IMAGE_BGR: return "BGR";
@@ -186,8 +184,7 @@ static const char *odd_word(enum assay_odd odd)
 }
 
 /* Appends; what does not fit is left out. */
-static void say(char *out, size_t cap, const char *fmt, ...)
-    ASSAY_PRINTF(3, 4);
+static void say(char *out, size_t cap, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 static void say(char *out, size_t cap, const char *fmt, ...)
 {
     size_t n = strlen(out);
