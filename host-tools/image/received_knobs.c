@@ -21,6 +21,10 @@ enum values {
     V_SOLVED,
 };
 
+/* Bytes behind a row: no vendor aligns to more. */
+#define MOST_PADDING 256u
+/* OpenCV's COLOR_RGB2YUV_I420 as one change: it differs in three things. */
+#define ARITH_I420 16u
 #define TYPE_WIDEN 16u
 #define TYPE_SWAP 32u
 
@@ -236,7 +240,7 @@ static void memory_values(struct assay_knobs *k,
     if (!assay_reading_shape(&form, r) || unit == 0)
         return;
     if (f->elements % form.rows == 0 && f->elements / form.rows > form.row &&
-        f->elements / form.rows < 2 * form.row + 64)
+        (f->elements / form.rows - form.row) * unit < MOST_PADDING)
         add(k, ASSAY_KNOB_MEMORY,
             memory_value(ASSAY_MEMORY_PADDED, f->elements / form.rows));
     if (f->elements != form.rows * form.row)
@@ -325,6 +329,7 @@ void assay_knobs_init(struct assay_knobs *k, const struct assay_knob_facts *f)
     add_all(k, ASSAY_KNOB_RANGE, s->colour.range, ASSAY_RANGE_COUNT);
     add_all(k, ASSAY_KNOB_MATRIX, s->colour.matrix, ASSAY_MATRIX_COUNT);
     add_all(k, ASSAY_KNOB_ARITH, s->colour.arith, ASSAY_COLOUR_ARITH_COUNT);
+    add(k, ASSAY_KNOB_ARITH, ARITH_I420);
     add_all(k, ASSAY_KNOB_DOWN, s->down, ASSAY_DOWN_COUNT);
     add_all(k, ASSAY_KNOB_UP, s->up, ASSAY_UP_COUNT);
     add_all(k, ASSAY_KNOB_ODD, s->odd, ASSAY_ODD_COUNT);
@@ -417,7 +422,12 @@ void assay_knob_turn(struct assay_reading *r, enum assay_knob knob,
     case ASSAY_KNOB_RANGE: s->colour.range = (enum assay_range)value; break;
     case ASSAY_KNOB_MATRIX: s->colour.matrix = (enum assay_matrix)value; break;
     case ASSAY_KNOB_ARITH:
-        s->colour.arith = (enum assay_colour_arith)value;
+        s->colour.arith = value == ARITH_I420 ? ASSAY_COLOUR_OPENCV
+                                              : (enum assay_colour_arith)value;
+        if (value != ARITH_I420)
+            break;
+        s->colour.range = ASSAY_RANGE_STUDIO;
+        s->down = ASSAY_DOWN_FIRST;
         break;
     case ASSAY_KNOB_DOWN: s->down = (enum assay_chroma_down)value; break;
     case ASSAY_KNOB_UP: s->up = (enum assay_chroma_up)value; break;

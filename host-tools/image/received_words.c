@@ -77,6 +77,13 @@ static enum assay_fed of_values(const struct assay_reading *wanted,
     return ASSAY_FED_NORMALISED;
 }
 
+/* What COLOR_RGB2YUV_I420 makes. */
+static bool is_i420(const struct assay_image_spec *s)
+{
+    return is_planes(s->type) && s->colour.arith == ASSAY_COLOUR_OPENCV &&
+           s->colour.range == ASSAY_RANGE_STUDIO && s->down == ASSAY_DOWN_FIRST;
+}
+
 enum assay_fed assay_fed_of(enum assay_knob knob,
                             const struct assay_reading *got,
                             const struct assay_reading *wanted,
@@ -96,7 +103,9 @@ enum assay_fed assay_fed_of(enum assay_knob knob,
     case ASSAY_KNOB_TYPE: return of_type(got, wanted);
     case ASSAY_KNOB_RANGE: return ASSAY_FED_RANGE;
     case ASSAY_KNOB_MATRIX: return ASSAY_FED_MATRIX;
-    case ASSAY_KNOB_ARITH: return ASSAY_FED_ARITH;
+    case ASSAY_KNOB_ARITH:
+        return is_i420(&got->spec) && !is_i420(&wanted->spec) ? ASSAY_FED_I420
+                                                              : ASSAY_FED_ARITH;
     case ASSAY_KNOB_DOWN: return ASSAY_FED_DOWN;
     case ASSAY_KNOB_UP: return ASSAY_FED_UP;
     case ASSAY_KNOB_ODD: return ASSAY_FED_ODD;
@@ -339,6 +348,10 @@ const char *assay_reading_text(const struct assay_reading *r,
              : r->nchw                             ? " NCHW"
                                                    : " NHWC",
              assay_dtype_name(r->held));
+    if (s->type != ASSAY_IMAGE_RGB && s->type != ASSAY_IMAGE_BGR &&
+        s->type != ASSAY_IMAGE_GRAY)
+        say(out, cap, " %s",
+            assay_knob_value(ASSAY_KNOB_RANGE, r, one, sizeof(one)));
     if (s->centre > 0)
         say(out, cap, " %s",
             assay_knob_value(ASSAY_KNOB_CENTRE, r, one, sizeof(one)));
@@ -348,6 +361,7 @@ const char *assay_reading_text(const struct assay_reading *r,
     for (uint32_t i = 0; i < n_knobs; i++) {
         switch (knobs[i]) {
         case ASSAY_KNOB_TYPE:
+        case ASSAY_KNOB_RANGE:
         case ASSAY_KNOB_CENTRE:
         case ASSAY_KNOB_VALUES:
         case ASSAY_KNOB_LAYOUT:
