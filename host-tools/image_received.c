@@ -25,7 +25,15 @@ enum assay_image_verdict assay_image_pair_verdict(
                                      : ASSAY_IMAGE_UNEXPLAINED;
 }
 
-/* Fewest changes; of as many the first door. */
+/* Fewest changes; of as many the door of the tensor's form, then the first. */
+static bool is_better(const struct assay_received *a,
+                      const struct assay_received *b)
+{
+    if (b->n == 0 || a->changes != b->changes)
+        return b->n == 0 || a->changes < b->changes;
+    return a->comparable && !b->comparable;
+}
+
 static int search_doors(struct assay_image_pair *p, struct assay_err *err)
 {
     uint32_t most = 0;
@@ -42,8 +50,7 @@ static int search_doors(struct assay_image_pair *p, struct assay_err *err)
         r = p->found[d];
         if (r->n == 0)
             continue;
-        if (p->found[p->best]->n == 0 ||
-            r->changes < p->found[p->best]->changes)
+        if (is_better(r, p->found[p->best]))
             p->best = d;
         if (r->changes == 0)
             break; /* it is what this door wants */

@@ -166,7 +166,7 @@ static void type_values(struct assay_knobs *k, const struct assay_image_spec *s)
         ASSAY_IMAGE_YUV444,
         ASSAY_IMAGE_YUV444 | TYPE_SWAP,
         ASSAY_IMAGE_NV12 | TYPE_WIDEN,
-        ASSAY_IMAGE_NV21 | TYPE_WIDEN,
+        ASSAY_IMAGE_NV12 | TYPE_WIDEN | TYPE_SWAP,
         ASSAY_IMAGE_GRAY,
     };
 

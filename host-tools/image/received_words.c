@@ -29,7 +29,8 @@ static enum assay_fed of_type(const struct assay_reading *got,
 {
     enum assay_image_type g = got->spec.type, w = wanted->spec.type;
 
-    if (is_planes(g) && is_planes(w) && got->spec.widen == wanted->spec.widen)
+    if (is_planes(g) && is_planes(w) && g != w && !got->spec.widen &&
+        !wanted->spec.widen)
         return ASSAY_FED_NV21;
     if (g == w && got->swap_chroma != wanted->swap_chroma)
         return ASSAY_FED_YCRCB;
@@ -40,8 +41,7 @@ static enum assay_fed of_type(const struct assay_reading *got,
     /* Both are Y, U, V of every pixel. */
     if ((g == ASSAY_IMAGE_YUV444 || got->spec.widen) &&
         (w == ASSAY_IMAGE_YUV444 || wanted->spec.widen))
-        return got->swap_chroma || g == ASSAY_IMAGE_NV21 ? ASSAY_FED_YCRCB
-                                                         : ASSAY_FED_SAMPLING;
+        return got->swap_chroma ? ASSAY_FED_YCRCB : ASSAY_FED_SAMPLING;
     return w == ASSAY_IMAGE_NV12 && !wanted->spec.widen ? ASSAY_FED_NEEDS_NV12
                                                         : ASSAY_FED_TYPE;
 }
@@ -130,7 +130,10 @@ enum assay_fed assay_fed_of(enum assay_knob knob,
 static const char *type_word(const struct assay_reading *r)
 {
     switch (r->spec.type) {
-    case ASSAY_IMAGE_NV12: return r->spec.widen ? "YUV444 of NV12" : "NV12";
+    case ASSAY_IMAGE_NV12:
+        if (!r->spec.widen)
+            return "NV12";
+        return r->swap_chroma ? "YVU444 of NV12" : "YUV444 of NV12";
     case ASSAY_IMAGE_NV21: return r->spec.widen ? "YUV444 of NV21" : "NV21";
     case ASSAY_IMAGE_YUV444: return r->swap_chroma ? "YVU444" : "YUV444";
     case ASSAY_IMAGE_RGB: return "RGB";

@@ -746,6 +746,24 @@ static void test_memory(void **unused)
     free(bytes);
     assay_image_adapted_close(&padded);
     assay_image_adapted_close(&a);
+
+    /* OpenCV's YCrCb: V before U. */
+    want_yuv444(&w);
+    a = made_of(&w.spec, &p);
+    t = assay_image_result(&a);
+    bytes = malloc(t->bytes);
+    assert_non_null(bytes);
+    memcpy(bytes, t->data, t->bytes);
+    for (size_t i = 0; i < t->bytes; i += 3) {
+        bytes[i + 1] = ((const uint8_t *)t->data)[i + 2];
+        bytes[i + 2] = ((const uint8_t *)t->data)[i + 1];
+    }
+    r = find(&p, &w, ASSAY_S8, bytes, t->bytes);
+    assert_int_equal(r->changes, 1);
+    assert_true(has(r, &w, "Y1"));
+    assay_received_free(r);
+    free(bytes);
+    assay_image_adapted_close(&a);
     assay_picture_close(&p);
 }
 
