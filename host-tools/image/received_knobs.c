@@ -501,10 +501,13 @@ bool assay_knob_matters(enum assay_knob knob, const struct assay_reading *r,
                f->wanted->spec.quantize_scale != 1.0f;
     case ASSAY_KNOB_LAYOUT: return !subsampled || s->widen;
     case ASSAY_KNOB_SHIFT: return subsampled && !s->widen;
+    case ASSAY_KNOB_CENTRE:
+        /* Twice in 8 bits is not at all. */
+        return s->centre != 2 || f->wanted->spec.centre != 0 ||
+               assay_dtype_bytes(r->dtype) != 1;
     case ASSAY_KNOB_SIZE:
     case ASSAY_KNOB_TURN:
     case ASSAY_KNOB_TYPE:
-    case ASSAY_KNOB_CENTRE:
     case ASSAY_KNOB_VALUES:
     case ASSAY_KNOB_MEMORY:
     case ASSAY_KNOB_DTYPE:

@@ -96,7 +96,7 @@ walk() {
     expect_rc 1 "$name: noise"
     expect_out '^unexplained: ' "$name: noise has no cause"
     expect_not_out '^ +cause' "$name: and none is named"
-    expect_out '^  nearest ' "$name: but what is nearest"
+    expect_out '^  looks +little alike' "$name: it is another picture"
 }
 
 name=png picture=photo.png pixels=photo.npy
@@ -122,6 +122,23 @@ for jpeg in "$ROOT"/tests/data/pictures/*.jpg; do
     walk
     break
 done
+
+# One byte is another: nothing explains it, and what is nearest is told.
+picture=photo.png pixels=photo.npy
+judge "$picture" "$pixels" rgb rgb.yaml
+python3 - fed.npy <<'END'
+import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(-1000, 2)
+    v = f.read(1)[0]
+    f.seek(-1000, 2)
+    f.write(bytes([v ^ 1]))
+END
+run "$assay" image photo.png --got fed.npy --vendor rgb.yaml
+expect_rc 1 "one byte is another"
+expect_out '^  nearest RGB NHWC uint8: 1 of 9216 differ, by 1 at most'     "what is nearest is told"
+expect_out 'gain 1, offset' "with gain and offset"
+expect_not_out '^  cause' "and no cause"
 
 # Two inputs, two pictures, in the wrong order.
 sed -e "s/'x'/'a;b'/" -e "s/'nv12'/'rgb;bgr'/" -e "s/: 'rgb'/: 'rgb;rgb'/" \
