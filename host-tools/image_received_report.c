@@ -12,8 +12,9 @@
 #include "host-tools/run_lines.h"
 
 #define TEXT 1000
-#define SHOWN 6   /* of readings that fit as well */
-#define ALIKE 0.9 /* correlation: below that nothing is near */
+#define SHOWN 6      /* of readings that fit as well */
+#define ROUNDING 3.0 /* levels that another rounding makes */
+#define ALIKE 0.9    /* correlation: below that nothing is near */
 
 static const char *fed_text(const char *text, enum assay_knob knob,
                             const struct assay_reading *got,
@@ -251,7 +252,7 @@ static const char *looks_like(const struct assay_received_near *n)
 
     if (n->correlation[0] < ALIKE)
         return assay_message_text(ASSAY_MSG_LOOKS_OTHER_PICTURE);
-    if (n->max_difference <= 3.0 && about(g, 1.0, 0.02))
+    if (n->max_difference <= ROUNDING && about(g, 1.0, 0.02))
         return assay_message_text(ASSAY_MSG_LOOKS_ROUNDING);
     if (about(g, 219.0 / 255.0, 0.02) && about(o, 16.0, 3.0))
         return assay_message_text(ASSAY_MSG_LOOKS_STUDIO);
@@ -277,7 +278,10 @@ static void near_lines(const struct assay_image_pair *p, struct assay_lines *l)
         assay_line_add(l, "  looks   ", looks);
     if (!n->found || n->correlation[0] < ALIKE)
         return;
-    assay_message(text, sizeof(text), ASSAY_MSG_FED_NEAREST, "what",
+    assay_message(text, sizeof(text),
+                  n->max_difference <= ROUNDING ? ASSAY_MSG_FED_ROUNDING
+                                                : ASSAY_MSG_FED_NEAREST,
+                  "what",
                   assay_reading_text(&n->hit.reading, n->hit.knobs,
                                      n->hit.n_knobs, what, sizeof(what)),
                   "differing",

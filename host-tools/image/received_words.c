@@ -338,6 +338,21 @@ const char *assay_knob_value(enum assay_knob knob,
     return out;
 }
 
+/* What a value alone would not say. */
+static const char *detail_word(enum assay_knob knob)
+{
+    switch (knob) {
+    case ASSAY_KNOB_FILTER: return "resized with ";
+    case ASSAY_KNOB_PAD: return "filled with ";
+    case ASSAY_KNOB_FIRST: return "resized ";
+    case ASSAY_KNOB_ARITH: return "colours by ";
+    case ASSAY_KNOB_DOWN:
+    case ASSAY_KNOB_UP:
+    case ASSAY_KNOB_SHIFT: return "chroma ";
+    default: return "";
+    }
+}
+
 const char *assay_reading_text(const struct assay_reading *r,
                                const enum assay_knob *knobs, uint32_t n_knobs,
                                char *out, size_t cap)
@@ -371,7 +386,7 @@ const char *assay_reading_text(const struct assay_reading *r,
         case ASSAY_KNOB_DTYPE: continue;
         default: break;
         }
-        say(out, cap, knobs[i] == ASSAY_KNOB_SHIFT ? ", chroma %s" : ", %s",
+        say(out, cap, ", %s%s", detail_word(knobs[i]),
             assay_knob_value(knobs[i], r, one, sizeof(one)));
     }
     return out;

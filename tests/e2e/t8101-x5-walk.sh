@@ -136,7 +136,7 @@ with open(sys.argv[1], "r+b") as f:
 END
 run "$assay" image photo.png --got fed.npy --vendor rgb.yaml
 expect_rc 1 "one byte is another"
-expect_out '^  nearest RGB NHWC uint8: 1 of 9216 differ, by 1 at most'     "what is nearest is told"
+expect_out '^  nearest RGB NHWC uint8, but for rounding: 1 of 9216 differ, by 1 at'     "what is nearest is told"
 expect_out 'gain 1, offset' "with gain and offset"
 expect_not_out '^  cause' "and no cause"
 
