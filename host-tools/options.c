@@ -57,11 +57,13 @@ static const struct {
      "say what is wrong with a model before anything runs"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
+    {ASSAY_CMD_IMAGE, "image", "PICTURE --as TYPE --size WxH",
+     "make a model's input of a picture, step by step; --show: the way back"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare",   "image",   "triage",  "keygen", "pair",    "deploy",
+    "compare",   "triage",  "keygen",  "pair",   "deploy",
     "self-test", "nightly", "history", "report", "vectors",
 };
 
@@ -246,7 +248,7 @@ void assay_options_help(FILE *f, enum assay_command c)
             fprintf(f, "\n%*s", 31, "");
         print_wrapped(f, e->help, 31);
     }
-    if (c != ASSAY_CMD_INFO) {
+    if (c != ASSAY_CMD_INFO && c != ASSAY_CMD_IMAGE) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }
@@ -431,6 +433,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
             return assay_option_store(o, ASSAY_OPT_TARGET, "ASSAY_TARGET", env,
                                       err);
     }
+    if (o->command == ASSAY_CMD_IMAGE)
+        return 0; /* cmd_image.c knows what it needs */
     if (o->operand != NULL &&
         (o->model != NULL || o->inputs.n > 0 || o->reference != NULL))
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_CASE_AND_FILES,

@@ -61,6 +61,12 @@ struct assay_thresholds {
     size_t n;
 };
 
+/* image: as given; image_options.h reads them. */
+struct assay_image_texts {
+    const char *as, *size, *range, *resize, *mean, *scale, *stride, *layout;
+    const char *raw, *show;
+};
+
 struct assay_options {
     enum assay_command command;
     bool help, version;
@@ -90,8 +96,9 @@ struct assay_options {
     uint32_t cpumask;
     const char *numerics;
     struct assay_strings arith; /* LAYER=NAME, LAYER=RULE */
-    struct assay_strings set;   /* mutate: edits, in order */
-    const char *save_failing;   /* a folder, or NULL */
+    struct assay_strings set;   /* mutate: edits, image: fields, in order */
+    struct assay_image_texts image;
+    const char *save_failing; /* a folder, or NULL */
     struct assay_strings scales, vendor;
     bool json_stdout;
     const char *json;

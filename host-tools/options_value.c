@@ -279,6 +279,26 @@ static int store_flag(struct assay_options *o, enum assay_option_key key)
     }
 }
 
+static int store_image(struct assay_options *o, enum assay_option_key key,
+                       const char *name, const char *value,
+                       struct assay_err *err)
+{
+    struct assay_image_texts *t = &o->image;
+
+    switch (key) {
+    case ASSAY_OPT_AS: return set_string(&t->as, name, value, err);
+    case ASSAY_OPT_SIZE: return set_string(&t->size, name, value, err);
+    case ASSAY_OPT_RANGE: return set_string(&t->range, name, value, err);
+    case ASSAY_OPT_RESIZE: return set_string(&t->resize, name, value, err);
+    case ASSAY_OPT_MEAN_VALUE: return set_string(&t->mean, name, value, err);
+    case ASSAY_OPT_SCALE_VALUE: return set_string(&t->scale, name, value, err);
+    case ASSAY_OPT_STRIDE: return set_string(&t->stride, name, value, err);
+    case ASSAY_OPT_LAYOUT: return set_string(&t->layout, name, value, err);
+    case ASSAY_OPT_RAW: return set_string(&t->raw, name, value, err);
+    default: return set_string(&t->show, name, value, err);
+    }
+}
+
 static int store_text(struct assay_options *o, enum assay_option_key key,
                       const char *name, const char *value,
                       struct assay_err *err)
@@ -354,6 +374,16 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
         if (eq == NULL || eq == value || eq[1] == '\0')
             return bad_value_id(name, value, ASSAY_MSG_EXPECT_ARITH, err);
         return add_string(&o->arith, name, value, err);
+    case ASSAY_OPT_AS:
+    case ASSAY_OPT_SIZE:
+    case ASSAY_OPT_RANGE:
+    case ASSAY_OPT_RESIZE:
+    case ASSAY_OPT_MEAN_VALUE:
+    case ASSAY_OPT_SCALE_VALUE:
+    case ASSAY_OPT_STRIDE:
+    case ASSAY_OPT_LAYOUT:
+    case ASSAY_OPT_RAW:
+    case ASSAY_OPT_SHOW: return store_image(o, key, name, value, err);
     case ASSAY_OPT_SCALES: return add_string(&o->scales, name, value, err);
     case ASSAY_OPT_FED: return add_string(&o->fed, name, value, err);
     case ASSAY_OPT_VENDOR: return add_string(&o->vendor, name, value, err);

@@ -164,7 +164,7 @@ int assay_picture_decode_raw(struct assay_picture *out, const uint8_t *data,
                               .format = assay_raw_form_name(raw->form),
                               .form = is_yuv(raw) ? ASSAY_PICTURE_NV12
                                                   : ASSAY_PICTURE_RGB};
-    size_t row, rows, stride, all, pixel = is_yuv(raw) ? 1 : 3;
+    size_t row = 0, rows = 0, stride = 0, all, pixel = is_yuv(raw) ? 1 : 3;
     int rc = raw_rows(&row, &rows, &stride, raw, name, err);
 
     if (rc < 0)
