@@ -489,8 +489,8 @@ static int parse_command_line(struct assay_options *o, int argc, char **argv,
     if (env != NULL && env[0] != '\0')
         o->no_color = true;
     for (; optind < argc; optind++) {
-        bool many = o->command == ASSAY_CMD_FIT ||
-                    o->command == ASSAY_CMD_IMAGE;
+        bool many =
+            o->command == ASSAY_CMD_FIT || o->command == ASSAY_CMD_IMAGE;
 
         if (many && o->cases.n < ASSAY_MAX_REPEATS)
             o->cases.v[o->cases.n++] = argv[optind];
