@@ -7,6 +7,7 @@
 #include "host-tools/image/codec.h"
 #include "host-tools/image/show.h"
 #include "host-tools/image_options.h"
+#include "host-tools/image_received.h"
 #include "host-tools/image_report.h"
 #include "host-tools/messages.h"
 #include "host-tools/model/file.h"
@@ -139,6 +140,20 @@ static int show(const struct assay_options *o,
     return rc;
 }
 
+/* ---- --got ----------------------------------------------------------------------- */
+
+static int received(const struct assay_options *o,
+                    const struct assay_image_ask *ask, struct assay_err *err)
+{
+    struct assay_image_told told = {ask->spec, ask->typed};
+
+    if (o->image.show != NULL || o->output_dir != NULL)
+        return assay_fail_message(
+            err, ASSAY_EUSAGE, ASSAY_MSG_IMAGE_GOT_ALONE, "other",
+            o->image.show != NULL ? "--show" : "-o", NULL);
+    return assay_image_received(o, &told, ask->is_raw ? &ask->raw : NULL, err);
+}
+
 /* ---- the command ------------------------------------------------------------------ */
 
 static int check(const struct assay_options *o,
@@ -151,6 +166,12 @@ static int check(const struct assay_options *o,
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_IMAGE_BOTH,
                                   "picture", o->operand, "tensor",
                                   o->image.show, NULL);
+    if (o->cases.n > 1)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_SURPLUS_OPERAND,
+                                  "value", o->cases.v[1], NULL);
+    if (o->vendor.n > 0 || o->model != NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE,
+                                  ASSAY_MSG_IMAGE_VENDOR_ALONE, NULL);
     if (!ask->typed || !ask->sized)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_IMAGE_NO_TYPE,
                                   NULL);
@@ -165,6 +186,10 @@ int assay_cmd_image(const struct assay_options *o, int argc, char **argv)
 
     (void)argc;
     (void)argv;
+    if (rc == 0 && o->fed.n > 0) {
+        rc = received(o, &ask, &err);
+        return rc < 0 ? assay_cmd_failed(&err) : rc;
+    }
     if (rc == 0)
         rc = check(o, &ask, &err);
     if (rc == 0)

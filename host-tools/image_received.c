@@ -25,7 +25,15 @@ enum assay_image_verdict assay_image_pair_verdict(
                                      : ASSAY_IMAGE_UNEXPLAINED;
 }
 
-/* Fewest changes; of as many the first door. */
+/* Fewest changes; of as many the door of the tensor's form, then the first. */
+static bool is_better(const struct assay_received *a,
+                      const struct assay_received *b)
+{
+    if (b->n == 0 || a->changes != b->changes)
+        return b->n == 0 || a->changes < b->changes;
+    return a->comparable && !b->comparable;
+}
+
 static int search_doors(struct assay_image_pair *p, struct assay_err *err)
 {
     uint32_t most = 0;
@@ -42,8 +50,7 @@ static int search_doors(struct assay_image_pair *p, struct assay_err *err)
         r = p->found[d];
         if (r->n == 0)
             continue;
-        if (p->found[p->best]->n == 0 ||
-            r->changes < p->found[p->best]->changes)
+        if (is_better(r, p->found[p->best]))
             p->best = d;
         if (r->changes == 0)
             break; /* it is what this door wants */
@@ -90,28 +97,29 @@ int assay_image_compare(struct assay_image_pair *v, uint32_t n,
 }
 
 static int read_pair(struct assay_image_pair *p, const struct assay_options *o,
-                     const struct assay_image_spec *told, uint32_t index,
+                     const struct assay_image_told *told,
+                     const struct assay_raw *raw, uint32_t index,
                      uint32_t *n_inputs, struct assay_err *err)
 {
     const struct assay_model_note silent = {.note = NULL};
-    struct assay_image_spec own;
+    struct assay_image_told own = *told;
     int rc;
 
     p->picture_path = o->cases.v[index];
     p->fed_path = o->fed.v[index];
-    rc = assay_picture_read(&p->picture, p->picture_path, &silent, err);
+    rc = raw != NULL
+             ? assay_picture_read_raw(&p->picture, p->picture_path, raw, err)
+             : assay_picture_read(&p->picture, p->picture_path, &silent, err);
     if (rc < 0)
         return rc;
-    if (told != NULL) {
-        own = *told;
-        /* Without --size it is the picture's own. */
-        if (own.width == 0) {
-            own.width = p->picture.width;
-            own.height = p->picture.height;
-        }
+    /* Without --size it is the picture's own. */
+    if (own.spec.width == 0 && own.typed) {
+        own.spec.width = p->picture.width;
+        own.spec.height = p->picture.height;
     }
     rc = assay_image_wanted(&p->doors, n_inputs, o, told != NULL ? &own : NULL,
                             index, err);
+    rc = assay_image_wanted(&p->doors, n_inputs, o, &own, index, err);
     if (rc < 0)
         return rc;
     return assay_image_fed_read(&p->fed, p->fed_path, p->doors.input,
@@ -128,8 +136,8 @@ static void close_pair(struct assay_image_pair *p)
 }
 
 int assay_image_received(const struct assay_options *o,
-                         const struct assay_image_spec *told,
-                         struct assay_err *err)
+                         const struct assay_image_told *told,
+                         const struct assay_raw *raw, struct assay_err *err)
 {
     struct assay_image_pair *v;
     uint32_t n = (uint32_t)o->fed.n, read = 0, n_inputs;
@@ -144,7 +152,7 @@ int assay_image_received(const struct assay_options *o,
     if (v == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "out of memory");
     while (rc == 0 && read < n) {
-        rc = read_pair(&v[read], o, told, read, &n_inputs, err);
+        rc = read_pair(&v[read], o, told, raw, read, &n_inputs, err);
         read++;
     }
     if (rc == 0)

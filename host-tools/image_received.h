@@ -53,11 +53,11 @@ int assay_image_received_report(const struct assay_options *o,
                                 int exit_code, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
-/* The command: o->operand and o->cases are pictures, o->fed tensors. Returns
- * the exit code, or a negative ASSAY_E*. told: what --as and its options say;
- * NULL: nothing. */
+/* The command: o->cases are pictures, o->fed tensors. Returns the exit code, or
+ * a negative ASSAY_E*. raw: how the pictures' bytes lie; NULL: PNG, JPEG. */
 int assay_image_received(const struct assay_options *o,
-                         const struct assay_image_spec *told,
-                         struct assay_err *err) ASSAY_MUST_CHECK;
+                         const struct assay_image_told *told,
+                         const struct assay_raw *raw, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 
 #endif

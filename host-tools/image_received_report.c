@@ -12,7 +12,9 @@
 #include "host-tools/run_lines.h"
 
 #define TEXT 1000
-#define SHOWN 6 /* of readings that fit as well */
+#define SHOWN 6      /* of readings that fit as well */
+#define ROUNDING 3.0 /* levels that another rounding makes */
+#define ALIKE 0.9    /* correlation: below that nothing is near */
 
 static const char *fed_text(const char *text, enum assay_knob knob,
                             const struct assay_reading *got,
@@ -200,6 +202,9 @@ static void hit_lines(const struct assay_image_pair *p, struct assay_lines *l)
         if (o == NULL || o->n == 0 || o->changes != r->changes)
             continue;
         for (uint32_t i = d == p->best; i < o->n; i++) {
+            /* What is solved for says less than what has a name. */
+            if (o->hits[i].reading.solved && !h->reading.solved)
+                continue;
             if (shown++ < SHOWN)
                 cause_line(p, d, &o->hits[i], false, l);
             else
@@ -259,9 +264,9 @@ static const char *looks_like(const struct assay_received_near *n)
 {
     double g = n->gain[0], o = n->offset[0];
 
-    if (n->correlation[0] < 0.9)
+    if (n->correlation[0] < ALIKE)
         return assay_message_text(ASSAY_MSG_LOOKS_OTHER_PICTURE);
-    if (n->max_difference <= 3.0 && about(g, 1.0, 0.02))
+    if (n->max_difference <= ROUNDING && about(g, 1.0, 0.02))
         return assay_message_text(ASSAY_MSG_LOOKS_ROUNDING);
     if (about(g, 219.0 / 255.0, 0.02) && about(o, 16.0, 3.0))
         return assay_message_text(ASSAY_MSG_LOOKS_STUDIO);
@@ -282,9 +287,15 @@ static void near_lines(const struct assay_image_pair *p, struct assay_lines *l)
 
     if (p->found[p->best]->cut)
         assay_line_add(l, "          ", assay_message_text(ASSAY_MSG_FED_CUT));
-    if (!n->found)
+    looks = n->found ? looks_like(n) : NULL;
+    if (looks != NULL)
+        assay_line_add(l, "  looks   ", looks);
+    if (!n->found || n->correlation[0] < ALIKE)
         return;
-    assay_message(text, sizeof(text), ASSAY_MSG_FED_NEAREST, "what",
+    assay_message(text, sizeof(text),
+                  n->max_difference <= ROUNDING ? ASSAY_MSG_FED_ROUNDING
+                                                : ASSAY_MSG_FED_NEAREST,
+                  "what",
                   assay_reading_text(&n->hit.reading, n->hit.knobs,
                                      n->hit.n_knobs, what, sizeof(what)),
                   "differing",
@@ -298,9 +309,6 @@ static void near_lines(const struct assay_image_pair *p, struct assay_lines *l)
                  c > 0 ? "; " : "", channel_name(n, (int)c), n->correlation[c],
                  n->gain[c], n->offset[c]);
     assay_line_add(l, "  channel ", list);
-    looks = looks_like(n);
-    if (looks != NULL)
-        assay_line_add(l, "  looks   ", looks);
 }
 
 static void pair_lines(const struct assay_image_pair *v,

@@ -87,13 +87,12 @@ static int norm_of(struct assay_received_wanted *w,
 static int from_config(struct assay_image_doors *out,
                        const struct assay_vendor_config *c,
                        const struct assay_vendor_input *in,
-                       const struct assay_image_spec *told,
+                       const struct assay_image_told *told,
                        struct assay_err *err)
 {
     struct assay_received_wanted *w = &out->v[0].wanted;
     int t = type_of(in->type_rt);
-    uint32_t width = told != NULL ? told->width : 0;
-    uint32_t height = told != NULL ? told->height : 0;
+    uint32_t width = told->spec.width, height = told->spec.height;
 
     if (in->has_shape &&
         !sides(in->dims, in->rank, strcmp(in->layout_train, "NHWC") == 0,
@@ -112,12 +111,15 @@ static int from_config(struct assay_image_doors *out,
     w->spec.colour.range = strstr(in->space, "video") != NULL
                                ? ASSAY_RANGE_STUDIO
                                : ASSAY_RANGE_FULL;
-    if (told != NULL) {
-        w->spec.fit = told->fit;
-        w->spec.filter = told->filter;
-        memcpy(w->spec.pad, told->pad, sizeof(w->spec.pad));
-        w->spec.orientation = told->orientation;
-    }
+    w->spec.fit = told->spec.fit;
+    w->spec.filter = told->spec.filter;
+    memcpy(w->spec.pad, told->spec.pad, sizeof(w->spec.pad));
+    w->spec.orientation = told->spec.orientation;
+    w->spec.colour_first = told->spec.colour_first;
+    w->spec.colour.matrix = told->spec.colour.matrix;
+    w->spec.colour.arith = told->spec.colour.arith;
+    w->spec.down = told->spec.down;
+    w->spec.up = told->spec.up;
     out->v[0].name = assay_message_text(ASSAY_MSG_WANTED_BY_MODEL);
     out->n = 1;
     return norm_of(w, in, c->file, err);
@@ -141,7 +143,7 @@ static const struct assay_vendor_input *picture_input(
 
 static int from_vendor(struct assay_image_doors *out, uint32_t *n_inputs,
                        const struct assay_options *o,
-                       const struct assay_image_spec *told, uint32_t index,
+                       const struct assay_image_told *told, uint32_t index,
                        struct assay_err *err)
 {
     struct assay_vendor *v = NULL;
@@ -235,23 +237,39 @@ out:
     return rc;
 }
 
+/* A mean or a scale that is told and not applied is the model's. */
+static bool has_values(const struct assay_image_spec *s)
+{
+    for (int i = 0; i < 3; i++) {
+        if (s->mean[i] != 0.0f || s->scale[i] != 1.0f)
+            return true;
+    }
+    return false;
+}
+
 int assay_image_wanted(struct assay_image_doors *out, uint32_t *n_inputs,
                        const struct assay_options *o,
-                       const struct assay_image_spec *told, uint32_t index,
+                       const struct assay_image_told *told, uint32_t index,
                        struct assay_err *err)
 {
     int rc = 0;
 
     memset(out, 0, sizeof(*out));
     *n_inputs = 1;
-    if (o->vendor.n > 0)
+    if (o->vendor.n > 0 && told->typed)
+        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_BOTH, NULL);
+    else if (o->vendor.n > 0)
         rc = from_vendor(out, n_inputs, o, told, index, err);
-    else if (told == NULL)
+    else if (!told->typed)
         rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_NOTHING,
                                 NULL);
     else {
+        struct assay_received_wanted *w = &out->v[0].wanted;
+
         out->v[0].name = assay_message_text(ASSAY_MSG_WANTED_BY_MODEL);
-        out->v[0].wanted.spec = *told;
+        w->spec = told->spec;
+        w->model_normalises = has_values(&w->spec) && w->spec.normalise == 0;
+        w->model_centres = w->spec.centre == 0;
         out->n = 1;
     }
     if (rc == 0 && o->model != NULL)

@@ -24,14 +24,21 @@ struct assay_image_doors {
     struct assay_image_door v[ASSAY_IMAGE_DOORS];
 };
 
+/* What the command line says of an input. */
+struct assay_image_told {
+    struct assay_image_spec spec; /* 0x0 where no size is told */
+    bool typed;                   /* --as is there */
+};
+
 /*
  * Input number `index` of those that are pictures (*n_inputs of them, or 1).
- * told: what the command line says; without --vendor all of it, with it what
- * no configuration holds: how the picture is fitted, filtered, padded, turned.
+ * told: without --vendor all of it, with it what no configuration holds: how
+ * the picture is fitted, filtered, padded, turned, and how its colours are
+ * converted but for their range.
  */
 int assay_image_wanted(struct assay_image_doors *out, uint32_t *n_inputs,
                        const struct assay_options *o,
-                       const struct assay_image_spec *told, uint32_t index,
+                       const struct assay_image_told *told, uint32_t index,
                        struct assay_err *err) ASSAY_MUST_CHECK;
 
 #endif

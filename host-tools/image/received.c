@@ -33,6 +33,15 @@ struct turned {
     uint32_t n;
 };
 
+static bool is_turned(const struct turned *t, enum assay_knob knob)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (t->knobs[i] == knob)
+            return true;
+    }
+    return false;
+}
+
 static void keep(struct search *s, const struct assay_received_hit *hit,
                  const struct turned *t)
 {
@@ -76,13 +85,45 @@ static int liken(struct search *s, const struct turned *t)
     return rc;
 }
 
+/* Colours before the size are of the whole picture: only with what goes
+ * together with it. */
+static bool is_affordable(const struct search *s, const struct turned *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        switch (t->knobs[i]) {
+        case ASSAY_KNOB_FIRST:
+        case ASSAY_KNOB_RANGE:
+        case ASSAY_KNOB_FIT:
+        case ASSAY_KNOB_FILTER:
+        case ASSAY_KNOB_DTYPE: break;
+        default:
+            if (!s->k.forced[t->knobs[i]])
+                return false;
+        }
+    }
+    return t->n <= s->forced + 2;
+}
+
+/* Each turn, size, fit and filter is a picture of its own to make. Turns that
+ * no file asks for come with one of the others. */
+static bool is_likely(const struct search *s, const struct turned *t)
+{
+    uint32_t made = 0;
+
+    for (uint32_t i = 0; i < t->n; i++)
+        made += t->knobs[i] <= ASSAY_KNOB_PAD;
+    return made <= 2 || !is_turned(t, ASSAY_KNOB_TURN) ||
+           t->r.spec.orientation == 1 ||
+           t->r.spec.orientation == s->j.facts.picture->orientation;
+}
+
 static int leaf(struct search *s, struct turned *t)
 {
     struct assay_received_hit hit;
     bool passes = true;
     int rc = 0;
 
-    assay_reading_settle(&t->r);
+    assay_reading_settle(&t->r, is_turned(t, ASSAY_KNOB_MEMORY), &s->j.facts);
     if (!assay_judge_same_dtype(t->r.dtype, t->r.held))
         t->knobs[t->n++] = ASSAY_KNOB_DTYPE;
     if (t->n != s->level || !assay_reading_fits(&t->r, s->j.facts.elements))
@@ -91,7 +132,7 @@ static int leaf(struct search *s, struct turned *t)
         if (!assay_knob_matters(t->knobs[i], &t->r, &s->j.facts))
             return 0;
     }
-    if (t->r.spec.colour_first && t->n > s->forced + 2)
+    if (!is_likely(s, t) || (t->r.spec.colour_first && !is_affordable(s, t)))
         return 0;
     if (s->out->tried >= MOST_TRIED || s->j.adapted > MOST_ADAPTED) {
         s->out->cut = true;

@@ -157,11 +157,12 @@ static bool take_ends(void *self, double made, uint64_t index, uint32_t c)
     return true;
 }
 
-/* False: no line, or a flat one. A channel of one value takes the gain of
- * another. */
+/* False: no line, a flat one, or that of the bytes themselves. A channel of
+ * one value takes the gain of another. */
 static bool solve(const struct line *l, double gain[3], double offset[3])
 {
     double other = 0.0;
+    bool itself = true;
 
     for (int c = 0; c < 3; c++) {
         gain[c] = 0.0;
@@ -175,8 +176,9 @@ static bool solve(const struct line *l, double gain[3], double offset[3])
         offset[c] = l->any[c] ? l->at_lo[c] - gain[c] * l->lo[c] : 0.0;
         if (!isfinite(gain[c]) || gain[c] == 0.0 || !isfinite(offset[c]))
             return false;
+        itself = itself && gain[c] == 1.0 && offset[c] == 0.0;
     }
-    return true;
+    return !itself;
 }
 
 struct off_line {

@@ -9,7 +9,7 @@
 
 #include "host-tools/image/received_knobs.h"
 
-#define ASSAY_JUDGE_WINDOW 20u /* sides; even */
+#define ASSAY_JUDGE_WINDOW 12u /* sides; even */
 #define ASSAY_JUDGE_MARGIN 2u  /* what chroma of neighbours may reach */
 #define ASSAY_JUDGE_WINDOWS 3
 

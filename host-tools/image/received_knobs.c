@@ -21,6 +21,10 @@ enum values {
     V_SOLVED,
 };
 
+/* Bytes behind a row: no vendor aligns to more. */
+#define MOST_PADDING 256u
+/* OpenCV's COLOR_RGB2YUV_I420 as one change: it differs in three things. */
+#define ARITH_I420 16u
 #define TYPE_WIDEN 16u
 #define TYPE_SWAP 32u
 
@@ -39,16 +43,13 @@ static bool has_colour(enum assay_image_type type)
     return type != ASSAY_IMAGE_RGB && type != ASSAY_IMAGE_BGR;
 }
 
-void assay_reading_settle(struct assay_reading *r)
+static enum assay_dtype dtype_of(const struct assay_image_spec *s)
 {
-    const struct assay_image_spec *s = &r->spec;
-
     if (s->dtype != ASSAY_IMAGE_NO_DTYPE)
-        r->dtype = s->dtype;
-    else if (s->divide > 0 || s->normalise > 0)
-        r->dtype = ASSAY_F32;
-    else
-        r->dtype = s->centre > 0 ? ASSAY_S8 : ASSAY_U8;
+        return s->dtype;
+    if (s->divide > 0 || s->normalise > 0)
+        return ASSAY_F32;
+    return s->centre > 0 ? ASSAY_S8 : ASSAY_U8;
 }
 
 static uint64_t stride_of(const struct assay_image_spec *s,
@@ -66,6 +67,16 @@ static uint64_t stride_of(const struct assay_image_spec *s,
     return 0;
 }
 
+void assay_reading_settle(struct assay_reading *r, bool memory_turned,
+                          const struct assay_knob_facts *f)
+{
+    r->dtype = dtype_of(&r->spec);
+    if (memory_turned || f->wanted->spec.stride > 0)
+        return;
+    r->stride = (size_t)stride_of(&f->wanted->spec, r);
+    r->memory = r->stride > 0 ? ASSAY_MEMORY_PADDED : ASSAY_MEMORY_DENSE;
+}
+
 void assay_reading_wanted(struct assay_reading *out,
                           const struct assay_knob_facts *f)
 {
@@ -76,7 +87,7 @@ void assay_reading_wanted(struct assay_reading *out,
         out->spec.orientation = f->picture->orientation;
     out->spec.nchw = false;
     out->spec.stride = out->spec.align = 0;
-    assay_reading_settle(out);
+    out->dtype = dtype_of(s);
     out->stride = (size_t)stride_of(s, out);
     out->memory = out->stride > 0 ? ASSAY_MEMORY_PADDED : ASSAY_MEMORY_DENSE;
     out->held = f->got->dtype;
@@ -155,7 +166,7 @@ static void type_values(struct assay_knobs *k, const struct assay_image_spec *s)
         ASSAY_IMAGE_YUV444,
         ASSAY_IMAGE_YUV444 | TYPE_SWAP,
         ASSAY_IMAGE_NV12 | TYPE_WIDEN,
-        ASSAY_IMAGE_NV21 | TYPE_WIDEN,
+        ASSAY_IMAGE_NV12 | TYPE_WIDEN | TYPE_SWAP,
         ASSAY_IMAGE_GRAY,
     };
 
@@ -229,7 +240,7 @@ static void memory_values(struct assay_knobs *k,
     if (!assay_reading_shape(&form, r) || unit == 0)
         return;
     if (f->elements % form.rows == 0 && f->elements / form.rows > form.row &&
-        f->elements / form.rows < 2 * form.row + 64)
+        (f->elements / form.rows - form.row) * unit < MOST_PADDING)
         add(k, ASSAY_KNOB_MEMORY,
             memory_value(ASSAY_MEMORY_PADDED, f->elements / form.rows));
     if (f->elements != form.rows * form.row)
@@ -266,7 +277,6 @@ static struct assay_reading formed(const struct assay_knobs *k,
 static void fit_form(struct assay_knobs *k, const struct assay_knob_facts *f)
 {
     bool size_fits = false, type_fits = false, memory_fits = false;
-    uint32_t memory0 = k->v[ASSAY_KNOB_MEMORY][0];
 
     for (uint32_t s = 0; s < k->n[ASSAY_KNOB_SIZE]; s++)
         for (uint32_t t = 0; t < k->n[ASSAY_KNOB_TYPE]; t++)
@@ -280,14 +290,15 @@ static void fit_form(struct assay_knobs *k, const struct assay_knob_facts *f)
             for (uint32_t i = 0; i < 2 * k->n[ASSAY_KNOB_MEMORY]; i++) {
                 struct assay_reading r = formed(k, f, s, t, i % 2 != 0);
 
-                assay_knob_turn(&r, ASSAY_KNOB_MEMORY,
-                                k->v[ASSAY_KNOB_MEMORY][i / 2], f);
+                if (i / 2 > 0)
+                    assay_knob_turn(&r, ASSAY_KNOB_MEMORY,
+                                    k->v[ASSAY_KNOB_MEMORY][i / 2], f);
+                assay_reading_settle(&r, i / 2 > 0, f);
                 if (!assay_reading_fits(&r, f->elements))
                     continue;
                 size_fits = size_fits || s == 0;
                 type_fits = type_fits || t == 0;
-                memory_fits =
-                    memory_fits || k->v[ASSAY_KNOB_MEMORY][i / 2] == memory0;
+                memory_fits = memory_fits || i / 2 == 0;
             }
     k->forced[ASSAY_KNOB_SIZE] = !size_fits;
     k->forced[ASSAY_KNOB_TYPE] = !type_fits;
@@ -318,6 +329,7 @@ void assay_knobs_init(struct assay_knobs *k, const struct assay_knob_facts *f)
     add_all(k, ASSAY_KNOB_RANGE, s->colour.range, ASSAY_RANGE_COUNT);
     add_all(k, ASSAY_KNOB_MATRIX, s->colour.matrix, ASSAY_MATRIX_COUNT);
     add_all(k, ASSAY_KNOB_ARITH, s->colour.arith, ASSAY_COLOUR_ARITH_COUNT);
+    add(k, ASSAY_KNOB_ARITH, ARITH_I420);
     add_all(k, ASSAY_KNOB_DOWN, s->down, ASSAY_DOWN_COUNT);
     add_all(k, ASSAY_KNOB_UP, s->up, ASSAY_UP_COUNT);
     add_all(k, ASSAY_KNOB_ODD, s->odd, ASSAY_ODD_COUNT);
@@ -410,7 +422,12 @@ void assay_knob_turn(struct assay_reading *r, enum assay_knob knob,
     case ASSAY_KNOB_RANGE: s->colour.range = (enum assay_range)value; break;
     case ASSAY_KNOB_MATRIX: s->colour.matrix = (enum assay_matrix)value; break;
     case ASSAY_KNOB_ARITH:
-        s->colour.arith = (enum assay_colour_arith)value;
+        s->colour.arith = value == ARITH_I420 ? ASSAY_COLOUR_OPENCV
+                                              : (enum assay_colour_arith)value;
+        if (value != ARITH_I420)
+            break;
+        s->colour.range = ASSAY_RANGE_STUDIO;
+        s->down = ASSAY_DOWN_FIRST;
         break;
     case ASSAY_KNOB_DOWN: s->down = (enum assay_chroma_down)value; break;
     case ASSAY_KNOB_UP: s->up = (enum assay_chroma_up)value; break;
@@ -484,10 +501,13 @@ bool assay_knob_matters(enum assay_knob knob, const struct assay_reading *r,
                f->wanted->spec.quantize_scale != 1.0f;
     case ASSAY_KNOB_LAYOUT: return !subsampled || s->widen;
     case ASSAY_KNOB_SHIFT: return subsampled && !s->widen;
+    case ASSAY_KNOB_CENTRE:
+        /* Twice in 8 bits is not at all. */
+        return s->centre != 2 || f->wanted->spec.centre != 0 ||
+               assay_dtype_bytes(r->dtype) != 1;
     case ASSAY_KNOB_SIZE:
     case ASSAY_KNOB_TURN:
     case ASSAY_KNOB_TYPE:
-    case ASSAY_KNOB_CENTRE:
     case ASSAY_KNOB_VALUES:
     case ASSAY_KNOB_MEMORY:
     case ASSAY_KNOB_DTYPE:

@@ -32,8 +32,10 @@ void assay_knobs_init(struct assay_knobs *k, const struct assay_knob_facts *f);
 /* Turns one knob of a reading; in the order of enum assay_knob. */
 void assay_knob_turn(struct assay_reading *r, enum assay_knob knob,
                      uint32_t value, const struct assay_knob_facts *f);
-/* Fills what follows from the rest: dtype. */
-void assay_reading_settle(struct assay_reading *r);
+/* Fills what follows from the rest: the dtype, and, where the knob of memory
+ * was not turned, the rows that a wanted alignment gives. */
+void assay_reading_settle(struct assay_reading *r, bool memory_turned,
+                          const struct assay_knob_facts *f);
 /* False: turning this knob changes nothing in a reading like r. */
 bool assay_knob_matters(enum assay_knob knob, const struct assay_reading *r,
                         const struct assay_knob_facts *f);

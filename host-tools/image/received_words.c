@@ -29,7 +29,8 @@ static enum assay_fed of_type(const struct assay_reading *got,
 {
     enum assay_image_type g = got->spec.type, w = wanted->spec.type;
 
-    if (is_planes(g) && is_planes(w) && got->spec.widen == wanted->spec.widen)
+    if (is_planes(g) && is_planes(w) && g != w && !got->spec.widen &&
+        !wanted->spec.widen)
         return ASSAY_FED_NV21;
     if (g == w && got->swap_chroma != wanted->swap_chroma)
         return ASSAY_FED_YCRCB;
@@ -40,8 +41,7 @@ static enum assay_fed of_type(const struct assay_reading *got,
     /* Both are Y, U, V of every pixel. */
     if ((g == ASSAY_IMAGE_YUV444 || got->spec.widen) &&
         (w == ASSAY_IMAGE_YUV444 || wanted->spec.widen))
-        return got->swap_chroma || g == ASSAY_IMAGE_NV21 ? ASSAY_FED_YCRCB
-                                                         : ASSAY_FED_SAMPLING;
+        return got->swap_chroma ? ASSAY_FED_YCRCB : ASSAY_FED_SAMPLING;
     return w == ASSAY_IMAGE_NV12 && !wanted->spec.widen ? ASSAY_FED_NEEDS_NV12
                                                         : ASSAY_FED_TYPE;
 }
@@ -77,6 +77,13 @@ static enum assay_fed of_values(const struct assay_reading *wanted,
     return ASSAY_FED_NORMALISED;
 }
 
+/* What COLOR_RGB2YUV_I420 makes. */
+static bool is_i420(const struct assay_image_spec *s)
+{
+    return is_planes(s->type) && s->colour.arith == ASSAY_COLOUR_OPENCV &&
+           s->colour.range == ASSAY_RANGE_STUDIO && s->down == ASSAY_DOWN_FIRST;
+}
+
 enum assay_fed assay_fed_of(enum assay_knob knob,
                             const struct assay_reading *got,
                             const struct assay_reading *wanted,
@@ -96,7 +103,9 @@ enum assay_fed assay_fed_of(enum assay_knob knob,
     case ASSAY_KNOB_TYPE: return of_type(got, wanted);
     case ASSAY_KNOB_RANGE: return ASSAY_FED_RANGE;
     case ASSAY_KNOB_MATRIX: return ASSAY_FED_MATRIX;
-    case ASSAY_KNOB_ARITH: return ASSAY_FED_ARITH;
+    case ASSAY_KNOB_ARITH:
+        return is_i420(&got->spec) && !is_i420(&wanted->spec) ? ASSAY_FED_I420
+                                                              : ASSAY_FED_ARITH;
     case ASSAY_KNOB_DOWN: return ASSAY_FED_DOWN;
     case ASSAY_KNOB_UP: return ASSAY_FED_UP;
     case ASSAY_KNOB_ODD: return ASSAY_FED_ODD;
@@ -122,6 +131,10 @@ static const char *type_word(const struct assay_reading *r)
 {
     switch (r->spec.type) {
     case ASSAY_IMAGE_NV12: return r->spec.widen ? "YUV444 of NV12" : "NV12";
+    case ASSAY_IMAGE_NV12:
+        if (!r->spec.widen)
+            return "NV12";
+        return r->swap_chroma ? "YVU444 of NV12" : "YUV444 of NV12";
     case ASSAY_IMAGE_NV21: return r->spec.widen ? "YUV444 of NV21" : "NV21";
     case ASSAY_IMAGE_YUV444: return r->swap_chroma ? "YVU444" : "YUV444";
     case ASSAY_IMAGE_RGB: return "RGB";
@@ -326,6 +339,21 @@ const char *assay_knob_value(enum assay_knob knob,
     return out;
 }
 
+/* What a value alone would not say. */
+static const char *detail_word(enum assay_knob knob)
+{
+    switch (knob) {
+    case ASSAY_KNOB_FILTER: return "resized with ";
+    case ASSAY_KNOB_PAD: return "filled with ";
+    case ASSAY_KNOB_FIRST: return "resized ";
+    case ASSAY_KNOB_ARITH: return "colours by ";
+    case ASSAY_KNOB_DOWN:
+    case ASSAY_KNOB_UP:
+    case ASSAY_KNOB_SHIFT: return "chroma ";
+    default: return "";
+    }
+}
+
 const char *assay_reading_text(const struct assay_reading *r,
                                const enum assay_knob *knobs, uint32_t n_knobs,
                                char *out, size_t cap)
@@ -339,6 +367,10 @@ const char *assay_reading_text(const struct assay_reading *r,
              : r->nchw                             ? " NCHW"
                                                    : " NHWC",
              assay_dtype_name(r->held));
+    if (s->type != ASSAY_IMAGE_RGB && s->type != ASSAY_IMAGE_BGR &&
+        s->type != ASSAY_IMAGE_GRAY)
+        say(out, cap, " %s",
+            assay_knob_value(ASSAY_KNOB_RANGE, r, one, sizeof(one)));
     if (s->centre > 0)
         say(out, cap, " %s",
             assay_knob_value(ASSAY_KNOB_CENTRE, r, one, sizeof(one)));
@@ -348,13 +380,14 @@ const char *assay_reading_text(const struct assay_reading *r,
     for (uint32_t i = 0; i < n_knobs; i++) {
         switch (knobs[i]) {
         case ASSAY_KNOB_TYPE:
+        case ASSAY_KNOB_RANGE:
         case ASSAY_KNOB_CENTRE:
         case ASSAY_KNOB_VALUES:
         case ASSAY_KNOB_LAYOUT:
         case ASSAY_KNOB_DTYPE: continue;
         default: break;
         }
-        say(out, cap, knobs[i] == ASSAY_KNOB_SHIFT ? ", chroma %s" : ", %s",
+        say(out, cap, ", %s%s", detail_word(knobs[i]),
             assay_knob_value(knobs[i], r, one, sizeof(one)));
     }
     return out;
