@@ -250,6 +250,9 @@ static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
                        assay_json_text(assay_row_status_name(k->status)));
         if (k->digest[0] != '\0')
             assay_json_set(r, o, "digest", assay_json_text(k->digest));
+        if (k->digest_then[0] != '\0')
+            assay_json_set(r, o, "digest_expected_then",
+                           assay_json_text(k->digest_then));
         if (c >= ASSAY_COL_SIM)
             put_compiled(r, o, row->tensor, k);
         assay_json_set(r, columns, assay_column_name((enum assay_column)c), o);
