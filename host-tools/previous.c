@@ -43,6 +43,24 @@ static const char *text(struct reader *r, const json_t *o, const char *key)
     return copy;
 }
 
+static void read_made(struct assay_chain_made *out, const json_t *o)
+{
+    const char *started = json_string_value(json_object_get(o, "started"));
+
+    /* A time, and nothing else, is printed again. */
+    if (started == NULL || strlen(started) >= sizeof(out->started) ||
+        strspn(started, "0123456789-:TZ.+") != strlen(started))
+        return;
+    snprintf(out->started, sizeof(out->started), "%s", started);
+    for (unsigned i = 0; i <= ASSAY_CHAIN_GOLDEN; i++) {
+        const char *sha = json_string_value(json_object_get(
+            o, assay_chain_role_name((enum assay_chain_role)i)));
+
+        if (is_hex(sha, 64))
+            memcpy(out->sha256[i], sha, 65);
+    }
+}
+
 static int read_item(struct reader *r, const json_t *o)
 {
     const char *role = json_string_value(json_object_get(o, "role"));
@@ -60,6 +78,7 @@ static int read_item(struct reader *r, const json_t *o)
                               r->path, role);
         k->here = true;
         memcpy(k->sha256, sha, 65);
+        read_made(&k->made, json_object_get(o, "made"));
         k->file = text(r, o, "file");
         r->p->items++;
         return k->file != NULL ? 0 : no_memory(r->err);
@@ -100,6 +119,10 @@ static int read_layers(struct reader *r, const json_t *layers)
         digest(v[i].expected, o, "digest_expected");
         digest(v[i].got[0], json_object_get(columns, "sim"), "digest");
         digest(v[i].got[1], json_object_get(columns, "bpu"), "digest");
+        digest(v[i].then[0], json_object_get(columns, "sim"),
+               "digest_expected_then");
+        digest(v[i].then[1], json_object_get(columns, "bpu"),
+               "digest_expected_then");
     }
     r->p->layers = (struct assay_chain_layers){(uint32_t)n, v};
     return 0;

@@ -204,6 +204,13 @@ void assay_run_chain_row(const struct assay_run *r, struct assay_row *row)
     hex_of(r, row->index, ASSAY_DIGEST_CPU, row->columns[ASSAY_COL_CPU].digest);
     hex_of(r, row->index, ASSAY_DIGEST_SIM, row->columns[ASSAY_COL_SIM].digest);
     hex_of(r, row->index, ASSAY_DIGEST_BPU, row->columns[ASSAY_COL_BPU].digest);
+    for (unsigned side = 0; side < 2 && r->chain->layers != NULL; side++) {
+        const struct assay_chain_layer *l = &r->chain->layers[row->index];
+        struct assay_row_column *c = &row->columns[assay_side_column(side)];
+
+        if (l->got[side][0] != '\0' && strcmp(l->then[side], l->expected) != 0)
+            memcpy(c->digest_then, l->then[side], sizeof(c->digest_then));
+    }
 }
 
 void assay_run_chain_judge(struct assay_run *r,
@@ -214,27 +221,32 @@ void assay_run_chain_judge(struct assay_run *r,
     struct assay_chain_layer *v;
     struct assay_chain_run before, now;
 
-    if (k == NULL || !k->has_previous || r->error.code != 0 ||
-        r->interrupted != 0)
+    if (k == NULL)
         return;
     v = assay_arena_array(r->arena, (size_t)r->s->n_layers + 1, sizeof(*v));
     if (v == NULL)
         return;
+    memset(v, 0, ((size_t)r->s->n_layers + 1) * sizeof(*v));
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         v[i].name = r->s->layers[i].name;
         hex_of(r, i, ASSAY_DIGEST_EXPECTED, v[i].expected);
         hex_of(r, i, ASSAY_DIGEST_SIM, v[i].got[0]);
         hex_of(r, i, ASSAY_DIGEST_BPU, v[i].got[1]);
     }
+    k->layers = v;
     before = (struct assay_chain_run){&k->previous.chain, k->previous.layers,
-                                      k->previous.matched};
+                                      k->previous.started, k->previous.matched};
     now = (struct assay_chain_run){
         &k->chain,
         {r->s->n_layers, v},
+        r->started,
         sum->n_culprits == 0 && !assay_run_only_inherited(sum) &&
             (sum->observed & compiled) != 0,
     };
-    assay_chain_compare(&k->stale, &before, &now, k->fix);
+    assay_chain_inherit(&now, k->has_previous ? &before : NULL);
+    /* What was cut says nothing. */
+    if (k->has_previous && r->error.code == 0 && r->interrupted == 0)
+        assay_chain_compare(&k->stale, &before, &now, k->fix);
 }
 
 bool assay_run_is_stale(const struct assay_run *r)
@@ -276,11 +288,12 @@ const char *assay_run_stale_sentence(const struct assay_run *r, char *out,
 {
     const struct assay_run_chain *k = r->chain;
     const struct assay_chain_item *c = &k->chain.v[ASSAY_CHAIN_COMPILED];
-    const uint32_t sides = 1u << ASSAY_CHAIN_SIM | 1u << ASSAY_CHAIN_BPU;
+    const struct assay_chain_made *made = k->stale.made;
     char changes[400], hash[ASSAY_CHAIN_SHORT + 4], file[120];
 
-    assay_chain_changes(&k->previous.chain, &k->chain,
-                        k->stale.changed & ~sides, changes, sizeof(changes));
+    changes[0] = '\0';
+    if (made != NULL)
+        assay_chain_since(made, &k->chain, changes, sizeof(changes));
     snprintf(hash, sizeof(hash), "%.*s", ASSAY_CHAIN_SHORT, c->sha256);
     snprintf(file, sizeof(file), "%.110s", c->here ? base_name(c->file) : "");
     return assay_message(out, cap, assay_run_stale_message(r), "file", file,
@@ -343,6 +356,25 @@ static size_t role_names(uint32_t roles, const char **out)
     return n;
 }
 
+static int made_pairs(const struct assay_run *r,
+                      const struct assay_chain_item *item,
+                      struct assay_report_artefact *out)
+{
+    const char **v =
+        assay_arena_array(r->arena, 2 * (size_t)ASSAY_CHAIN_COUNT, sizeof(*v));
+
+    if (v == NULL)
+        return ASSAY_EMEMORY;
+    out->made = v;
+    for (unsigned i = 0; i <= ASSAY_CHAIN_GOLDEN; i++) {
+        if (item->made.sha256[i][0] == '\0')
+            continue;
+        v[2 * out->n_made] = assay_chain_role_name((enum assay_chain_role)i);
+        v[2 * out->n_made++ + 1] = item->made.sha256[i];
+    }
+    return 0;
+}
+
 int assay_run_chain_report(const struct assay_run *r,
                            struct assay_report_head *head)
 {
@@ -361,15 +393,19 @@ int assay_run_chain_report(const struct assay_run *r,
     for (unsigned i = 0; i < ASSAY_CHAIN_COUNT; i++) {
         const struct assay_chain_item *item = &k->chain.v[i];
 
-        if (item->here)
-            v[head->n_chain++] = (struct assay_report_artefact){
-                assay_chain_role_name((enum assay_chain_role)i),
-                item->file,
-                item->sha256,
-                item->modified,
-                item->size,
-                item->files,
-            };
+        if (!item->here)
+            continue;
+        v[head->n_chain] = (struct assay_report_artefact){
+            .role = assay_chain_role_name((enum assay_chain_role)i),
+            .file = item->file,
+            .sha256 = item->sha256,
+            .modified = item->modified,
+            .size = item->size,
+            .files = item->files,
+            .made_started = item->made.started,
+        };
+        if (made_pairs(r, item, &v[head->n_chain++]) < 0)
+            return ASSAY_EMEMORY;
     }
     if (!k->has_previous)
         return 0;

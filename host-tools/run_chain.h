@@ -27,6 +27,7 @@ struct assay_run_chain {
     struct assay_run_digest *digests; /* one a layer, in the run's arena */
     bool has_previous, fix;           /* fix: the user named it */
     struct assay_previous previous;
+    struct assay_chain_layer *layers; /* when judged; one a layer */
     struct assay_stale stale;
 };
 

@@ -112,8 +112,9 @@ int assay_run_preflight(struct assay_run *r, struct assay_err *err)
     const struct assay_vendor *v = r->p.vendor;
     struct claims c = {.cap = BOARD_CLAIMS + (v != NULL ? v->n_claims : 0)};
 
-    if (r->p.c.record != NULL)
-        return 0; /* a bundle has run already */
+    /* A bundle has run already; impact follows a run that told it. */
+    if (r->p.c.record != NULL || r->o->command == ASSAY_CMD_IMPACT)
+        return 0;
     c.v = assay_arena_array(r->arena, c.cap, sizeof(*c.v));
     if (c.v == NULL)
         return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);

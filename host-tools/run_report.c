@@ -328,6 +328,19 @@ static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
         assay_verdict_name(sum->above), "sentence", out->above, NULL);
 }
 
+/* What stands above any layer is the verdict, too. */
+static void fill_above(const struct assay_run *r,
+                       const struct assay_run_summary *sum, struct output *out)
+{
+    if (sum->above == ASSAY_VERDICT_MATCH)
+        return;
+    out->foot.verdict = sum->above;
+    out->foot.sentence = out->above;
+    out->foot.verdict_id = assay_message_name(
+        sum->above == ASSAY_VERDICT_VERSION ? ASSAY_MSG_VERDICT_VERSION
+                                            : assay_run_stale_message(r));
+}
+
 static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
                       uint64_t received, struct output *out)
 {
@@ -353,13 +366,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         .n_lines = out->tail_lines.n,
     };
     f->verdict_id = assay_message_name(id);
-    if (sum->above != ASSAY_VERDICT_MATCH) {
-        f->verdict = sum->above;
-        f->sentence = out->above;
-        f->verdict_id = assay_message_name(sum->above == ASSAY_VERDICT_VERSION
-                                               ? ASSAY_MSG_VERDICT_VERSION
-                                               : assay_run_stale_message(r));
-    }
+    fill_above(r, sum, out);
     f->n_hypotheses = assay_run_hypotheses(r, &f->hypotheses);
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++)
         f->reruns[c] = (struct assay_report_reruns){

@@ -269,6 +269,8 @@ struct assay_row_column {
     const char *const *through; /* layers it was judged through, by name */
     size_t n_through;
     char digest[33]; /* of its data in all samples, hex; "" none */
+    /* Of the reference when that was seen first; "" as it is now. */
+    char digest_then[33];
 };
 
 /* What the vendor's own tools say of a layer; "" and false: nothing. */

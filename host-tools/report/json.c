@@ -251,6 +251,9 @@ static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
                        assay_json_text(assay_row_status_name(k->status)));
         if (k->digest[0] != '\0')
             assay_json_set(r, o, "digest", assay_json_text(k->digest));
+        if (k->digest_then[0] != '\0')
+            assay_json_set(r, o, "digest_expected_then",
+                           assay_json_text(k->digest_then));
         if (c >= ASSAY_COL_SIM)
             put_compiled(r, o, row->tensor, k);
         assay_json_set(r, columns, assay_column_name((enum assay_column)c), o);
@@ -317,6 +320,18 @@ static void put_probe(struct assay_report *r, json_t *row,
     assay_json_set(r, row, "never_reached", texts(r, p->never, p->n_never));
 }
 
+static void put_digests(struct assay_report *r, json_t *o,
+                        const struct assay_row *row)
+{
+    const char *got = row->columns[ASSAY_COL_CPU].digest;
+
+    if (row->digest_expected[0] != '\0')
+        assay_json_set(r, o, "digest_expected",
+                       assay_json_text(row->digest_expected));
+    if (got[0] != '\0')
+        assay_json_set(r, o, "digest_got", assay_json_text(got));
+}
+
 static int json_row(struct assay_report *r, const struct assay_row *row)
 {
     const struct assay_tensor *t = row->tensor;
@@ -355,12 +370,7 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     assay_json_set(r, o, "isolated", diff_or_null(r, t, &row->isolated));
     assay_json_set(r, o, "cumulative", diff_or_null(r, t, &row->cumulative));
     assay_json_set(r, o, "columns", columns_of(r, row));
-    if (row->digest_expected[0] != '\0')
-        assay_json_set(r, o, "digest_expected",
-                       assay_json_text(row->digest_expected));
-    if (row->columns[ASSAY_COL_CPU].digest[0] != '\0')
-        assay_json_set(r, o, "digest_got",
-                       assay_json_text(row->columns[ASSAY_COL_CPU].digest));
+    put_digests(r, o, row);
     assay_json_set(r, time, "compute", assay_json_integer(row->time_us));
     assay_json_set(r, o, "time_us", time);
     assay_json_set(r, o, "kernel", assay_json_text(row->kernel));

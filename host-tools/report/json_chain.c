@@ -2,6 +2,18 @@
 /* The JSON report: artefacts, versions, and the earlier run. */
 #include "host-tools/report/json_private.h"
 
+static json_t *made_of(struct assay_report *r,
+                       const struct assay_report_artefact *k)
+{
+    json_t *o = json_object();
+
+    assay_json_set(r, o, "started", assay_json_text(k->made_started));
+    for (size_t i = 0; i < k->n_made; i++)
+        assay_json_set(r, o, k->made[2 * i],
+                       assay_json_text(k->made[2 * i + 1]));
+    return o;
+}
+
 static json_t *artefacts(struct assay_report *r,
                          const struct assay_report_head *h)
 {
@@ -17,6 +29,8 @@ static json_t *artefacts(struct assay_report *r,
         assay_json_set(r, o, "sha256", assay_json_text(k->sha256));
         assay_json_set(r, o, "size_bytes", assay_json_integer(k->size));
         assay_json_set(r, o, "modified", assay_json_text(k->modified));
+        if (k->made_started[0] != '\0')
+            assay_json_set(r, o, "made", made_of(r, k));
         assay_json_append(r, a, o);
     }
     return a;

@@ -25,11 +25,15 @@ struct assay_report_rule {
     uint32_t layers, proved;
 };
 
-/* An artefact of the chain. */
+/* An artefact of the chain. made: what stood beside it when its content was
+ * seen first, as pairs of role and hash. */
 struct assay_report_artefact {
     const char *role, *file, *sha256, *modified;
     uint64_t size;
     uint32_t files;
+    const char *made_started; /* "" not told */
+    const char *const *made;
+    size_t n_made; /* pairs */
 };
 
 /* One thing that is said of versions before anything runs; "" nothing. */

@@ -94,12 +94,20 @@ report "by the hash of the compiled file" '
 assert r["verdict"] == "stale" and P["stale"] == "compiled"
 assert P["changed"] == ["model"] and "compiled" in P["unchanged"]
 assert r["sentence"].startswith("the fix never reached the board")'
+judge 1 "and the next run" -o "$work/out1"
+first '^stale: the fix never reached the board: model.bin is still' \
+    "has not forgotten it"
+report "though nothing changed since the last" '
+assert P["changed"] == [] and P["stale"] == "compiled"'
 # Built anew, but what runs is the old one: its results say so.
 echo "compiled, 2" >"$case/model.bin"
 judge 1 "built anew, not installed" --previous "$work/before.json"
 first '^stale: the fix never reached the board: sim gave the same bits as in the run of [0-9T:-]+Z in all 21 layers that both have, although the reference changed in [1-9][0-9]* of them; changed since: quantized model' \
     "is proved by its bits"
 report "and in the report" 'assert P["stale"] == "content", P'
+judge 1 "the same beside the folder's last run" -o "$work/out1"
+first '^stale: the fix never reached the board: sim gave the same bits as' \
+    "is proved by its bits, too"
 # Installed, and still wrong elsewhere: an honest verdict.
 compiled --arith conv2=q31_floor
 judge 1 "installed, another fault" --previous "$work/before.json"

@@ -2,10 +2,10 @@
 /*
  * The readers of what the vendor's tools leave behind, each on the same bytes,
  * whatever they look like; then the same look-ups and checks that show and run
- * make, against a model of two layers.
+ * make, against a model of two layers, and the comparison of versions.
  *
  * corpus: tests/data/vendor
- * links: host-tools/vendor/ host-tools/model/file.c
+ * links: host-tools/vendor/ host-tools/model/file.c host-tools/preflight.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -ljansson -lyaml -lxxhash -lmbedcrypto
  */
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host-tools/preflight.h"
 #include "host-tools/vendor/parse.h"
 
 static uint32_t first_input[] = {0}, second_input[] = {1};
@@ -96,6 +97,23 @@ static void judge(const struct assay_vendor *v)
     assay_findings_free(&f);
 }
 
+/* Whatever is said, it can be told. */
+static void fly(const struct assay_vendor *v)
+{
+    struct assay_preflight p;
+    struct assay_err err = {0};
+    char text[800];
+
+    must(assay_preflight(&p, v->arena, v->claims, v->n_claims, &err) == 0);
+    for (uint32_t i = 0; i < p.n; i++) {
+        must(p.rows[i].claim.value[0] != '\0');
+        must((p.rows[i].against >= 0) == (p.rows[i].state >= ASSAY_FIT_NOTE));
+        assay_preflight_sentence(&p, i, text, sizeof(text));
+        for (const char *c = text; *c != '\0'; c++)
+            must((unsigned char)*c >= 32);
+    }
+}
+
 static void read_as(enum assay_vendor_kind kind, const uint8_t *data,
                     size_t size)
 {
@@ -111,9 +129,13 @@ static void read_as(enum assay_vendor_kind kind, const uint8_t *data,
     rc = assay_vendor_read(v, kind, text, size, "fuzz", &err);
     free(text); /* nothing points into it */
     if (rc == 0)
+        rc = assay_vendor_claims(v, &err);
+    if (rc == 0)
         rc = assay_vendor_index(v, &err);
     if (rc == 0)
         judge(v);
+    if (rc == 0)
+        fly(v);
     else
         must(err.text[0] != '\0');
     assay_vendor_free(v);
@@ -122,11 +144,12 @@ static void read_as(enum assay_vendor_kind kind, const uint8_t *data,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const enum assay_vendor_kind kinds[] = {
-        ASSAY_VENDOR_YAML,         ASSAY_VENDOR_LOG,   ASSAY_VENDOR_QUANT_INFO,
-        ASSAY_VENDOR_QUANT_CONFIG, ASSAY_VENDOR_DISAS,
+        ASSAY_VENDOR_YAML,         ASSAY_VENDOR_LOG,    ASSAY_VENDOR_QUANT_INFO,
+        ASSAY_VENDOR_QUANT_CONFIG, ASSAY_VENDOR_DISAS,  ASSAY_VENDOR_RUNTIME,
+        ASSAY_VENDOR_NODE_INFO,    ASSAY_VENDOR_ADVICE,
     };
 
-    must(assay_vendor_probe((const char *)data, size) <= ASSAY_VENDOR_VEC_DIFF);
+    must(assay_vendor_probe((const char *)data, size) <= ASSAY_VENDOR_ADVICE);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         read_as(kinds[i], data, size);
     return 0;

@@ -72,9 +72,10 @@ static void start(void)
 
 static enum assay_stale_kind kind(bool fix)
 {
-    struct assay_chain_run x = {&before, {3, old_layers}, was_match};
-    struct assay_chain_run y = {&now, {3, new_layers}, is_match};
+    struct assay_chain_run x = {&before, {3, old_layers}, "T1", was_match};
+    struct assay_chain_run y = {&now, {3, new_layers}, "T2", is_match};
 
+    assay_chain_inherit(&y, &x);
     assay_chain_compare(&stale, &x, &y, fix);
     return stale.kind;
 }
@@ -93,6 +94,9 @@ static void test_compiled(void **state)
     assert_string_equal(
         assay_chain_changes(&before, &now, stale.changed, text, sizeof(text)),
         "quantized model aaaaaaaa -> cccccccc");
+    assert_string_equal(stale.made->started, "T1");
+    assert_string_equal(assay_chain_since(stale.made, &now, text, sizeof(text)),
+                        "quantized model aaaaaaaa -> cccccccc");
     is_match = true;
     assert_int_equal(kind(true), ASSAY_STALE_NOT);
     is_match = false;
@@ -116,6 +120,7 @@ static void test_content(void **state)
     start();
     both(ASSAY_CHAIN_FIXED, 'a', 'c');
     both(ASSAY_CHAIN_COMPILED, 'd', 'e'); /* built anew, but not there */
+    both(ASSAY_CHAIN_BPU, '3', '4');      /* written again, with another time */
     layer(0, '1', '7', '1', '7');
     layer(1, '2', '8', '3', '8');
     assert_int_equal(kind(false), ASSAY_STALE_CONTENT);
@@ -130,8 +135,9 @@ static void test_content(void **state)
     layer(2, '4', '-', '4', '-');
     layer(1, '2', '8', '2', '8');
     assert_int_equal(kind(false), ASSAY_STALE_NOT);
-    /* No file changed: the same run again. */
+    /* No file changed: another arithmetic was declared. */
     start();
+    both(ASSAY_CHAIN_BPU, '3', '3');
     layer(1, '2', '8', '3', '8');
     assert_int_equal(kind(false), ASSAY_STALE_NOT);
     /* Other inputs, the old dump. */
@@ -160,6 +166,60 @@ static void test_rest(void **state)
     was_match = false;
     put(&now, ASSAY_CHAIN_BPU, '5'); /* more was looked at */
     assert_int_equal(kind(true), ASSAY_STALE_NOT);
+}
+
+/* The next run becomes the earlier one. */
+static void next(void)
+{
+    before = now;
+    memcpy(old_layers, new_layers, sizeof(old_layers));
+    was_match = is_match;
+}
+
+/* A fix that is on its way is not forgotten by the next run. */
+static void test_again(void **state)
+{
+    char text[200];
+
+    (void)state;
+    start();
+    both(ASSAY_CHAIN_COMPILED, 'd', 'd');
+    both(ASSAY_CHAIN_BPU, '3', '3');
+    layer(0, '5', '7', '5', '7');
+    assert_int_equal(kind(false), ASSAY_STALE_NOT);
+    next();
+    put(&now, ASSAY_CHAIN_FIXED, 'c');
+    layer(0, '6', '7', '5', '7');
+    assert_int_equal(kind(false), ASSAY_STALE_COMPILED);
+    next();
+    assert_int_equal(kind(false), ASSAY_STALE_COMPILED);
+    assert_int_equal(stale.changed, 0);
+    assert_string_equal(stale.made->started, "T1");
+    assert_string_equal(assay_chain_since(stale.made, &now, text, sizeof(text)),
+                        "quantized model aaaaaaaa -> cccccccc");
+    next();
+    put(&now, ASSAY_CHAIN_COMPILED, 'e'); /* built, and not installed */
+    assert_int_equal(kind(false), ASSAY_STALE_CONTENT);
+    assert_int_equal(stale.moved, 1);
+    next();
+    assert_int_equal(kind(false), ASSAY_STALE_CONTENT);
+    next();
+    memset(new_layers[0].got[1], '9', 32); /* installed */
+    put(&now, ASSAY_CHAIN_BPU, '9');
+    assert_int_equal(kind(false), ASSAY_STALE_NOT);
+    next();
+    assert_int_equal(kind(false), ASSAY_STALE_NOT);
+    /* A fix that changes nothing that is compiled, and all matches: from now
+     * on the file is as good as made of this model. */
+    put(&now, ASSAY_CHAIN_FIXED, 'f');
+    is_match = true;
+    assert_int_equal(kind(false), ASSAY_STALE_NOT);
+    next();
+    is_match = false;
+    assert_int_equal(kind(false), ASSAY_STALE_NOT);
+    /* Back to the old model: the file is of the new one. */
+    put(&now, ASSAY_CHAIN_FIXED, 'a');
+    assert_int_equal(kind(false), ASSAY_STALE_COMPILED);
 }
 
 /* ---- reports ---------------------------------------------------------------- */
@@ -219,13 +279,27 @@ static void test_report(void **state)
 {
     (void)state;
     assert_int_equal(
-        read_text(
-            REPORT(ITEM("model", HEX64) "," ITEM("later", "x"),
-                   "{\"name\": \"a\", \"digest_expected\": \"" HEX16 HEX16
-                   "\", \"columns\": {\"bpu\": {\"digest\": \"" HEX16 HEX16
-                   "\"}, \"sim\": {\"digest\": 7}}}, {}, 3")),
+        read_text(REPORT(
+            ITEM("model", HEX64) "," ITEM(
+                "later",
+                "x") ","
+                     "{\"role\": \"compiled\", \"sha256\": \"" HEX64 "\", "
+                     "\"made\": {\"started\": \"2026-11-30T00:00:00Z\", "
+                     "\"model\": \"" HEX64 "\", \"golden\": \"short\"}},"
+                     "{\"role\": \"bpu\", \"sha256\": \"" HEX64 "\", "
+                     "\"made\": {\"started\": \"\\u001b[31m\"}}",
+            "{\"name\": \"a\", \"digest_expected\": \"" HEX16 HEX16
+            "\", \"columns\": {\"bpu\": {\"digest\": \"" HEX16 HEX16
+            "\"}, \"sim\": {\"digest\": 7}}}, {}, 3")),
         0);
-    assert_int_equal(p.items, 1);
+    assert_int_equal(p.items, 3);
+    assert_string_equal(p.chain.v[ASSAY_CHAIN_COMPILED].made.started,
+                        "2026-11-30T00:00:00Z");
+    assert_string_equal(
+        p.chain.v[ASSAY_CHAIN_COMPILED].made.sha256[ASSAY_CHAIN_FIXED], HEX64);
+    assert_string_equal(
+        p.chain.v[ASSAY_CHAIN_COMPILED].made.sha256[ASSAY_CHAIN_GOLDEN], "");
+    assert_string_equal(p.chain.v[ASSAY_CHAIN_BPU].made.started, "");
     assert_true(p.chain.v[ASSAY_CHAIN_FIXED].here);
     assert_string_equal(p.chain.v[ASSAY_CHAIN_FIXED].sha256, HEX64);
     assert_string_equal(p.started, "2026-12-01T01:02:03Z");
@@ -329,8 +403,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compiled), cmocka_unit_test(test_content),
         cmocka_unit_test(test_rest),     cmocka_unit_test(test_report),
-        cmocka_unit_test(test_hostile),  cmocka_unit_test(test_files),
-        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_again),    cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_files),    cmocka_unit_test(test_find),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
