@@ -44,6 +44,18 @@ static bool has_head(const char *text, size_t n, const char *first,
     return found;
 }
 
+/* Does a line begin so? */
+static bool has_line(const char *text, size_t n, const char *begin)
+{
+    struct assay_lines l;
+
+    assay_lines_begin(&l, text, n);
+    while (assay_lines_next(&l))
+        if (l.len >= strlen(begin) && memcmp(l.line, begin, strlen(begin)) == 0)
+            return true;
+    return false;
+}
+
 enum assay_evidence_kind assay_evidence_probe(const char *text, size_t n)
 {
     size_t head = n < HEAD ? n : HEAD;
@@ -54,7 +66,7 @@ enum assay_evidence_kind assay_evidence_probe(const char *text, size_t n)
         return ASSAY_EVIDENCE_UNKNOWN;
     if (vendor != ASSAY_VENDOR_UNKNOWN && vendor != ASSAY_VENDOR_VEC_DIFF)
         return ASSAY_EVIDENCE_VENDOR;
-    if (assay_text_has(text, head, "bad case input index"))
+    if (has_line(text, head, "The bad case input index"))
         return ASSAY_EVIDENCE_BADCASE;
     if (has_head(text, head, "mod_name", "cosine") ||
         has_head(text, head, "mod_name", "atol"))
