@@ -3,7 +3,7 @@
 # The man page and --help say the same: options, commands, exit statuses.
 . "$(dirname "$0")/lib.sh"
 
-for command in run import show info mutate replay impact lint fit-arith \
+for command in run import show info mutate replay impact lint triage fit-arith \
     pinpoint explain; do
     "$assay" $command --help >"$work/help.$command"
 done
