@@ -177,6 +177,13 @@ expect_rc 0 "a file by itself"
 run "$assay" triage --vendor "$v/compare_per_layer_out.csv" --qat-bc "$c/qat.bc" \
     --hbm "$n/hbm"
 expect_out '^ qat.bc -> hbm +1 ' "its qscale is the scale of conv"
+# Its own reports, and a script, beside the files are none of them.
+cp "$work/t.json" "$work/convert/report.json"
+cp "$work/out" "$work/convert/report.txt"
+printf '%s\n' 'def f():' "    return {'conv': qint16}" >"$work/convert/q.py"
+run "$assay" triage "$work/convert" --json "$work/t.json"
+expect "own reports and scripts are passed over" test \
+    "$(field 'len(d["files"])')" = 8
 bad 'none of the vendor.s files' "$c" --vendor "$ROOT/LICENSE"
 bad 'No such file' "$c" --vendor "$work/nowhere"
 # Cut at every tenth of its length: read or refused, never a crash.

@@ -259,6 +259,7 @@ static void test_redact(void **state)
     redacts("ping 192.168.1.10", "ping <host>");
     redacts("version 3.49.15.0", "version 3.49.15.0");
     redacts("hbdk-3.49.15.0 1.2.3", "hbdk-3.49.15.0 1.2.3");
+    redacts("HBDK 3.49.15.0", "HBDK 3.49.15.0");
     redacts("300.1.1.1", "300.1.1.1");
     redacts("fe80::1:2:3 12:34:56", "<host> 12:34:56");
     redacts("00:1b:44:11:3a:b7", "<host>");
