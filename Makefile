@@ -197,7 +197,8 @@ dist: $(BUILD)/aarch64/assayd $(BUILD)/x86_64/assay
 		echo "dist: '$(DIST_AGENT)' is not static" >&2; exit 1; fi
 	@aarch64-linux-gnu-readelf -hW $(DIST_AGENT) | grep -q AArch64
 	$(Q)strip -o $(DIST)/$(DIST_HOST)/assay $(BUILD)/x86_64/assay
-	$(Q)cp README.md LICENSE host-tools/x5_export.py $(DIST)/$(DIST_HOST)/
+	$(Q)cp README.md LICENSE host-tools/x5_export.py \
+		host-tools/stage_export.py $(DIST)/$(DIST_HOST)/
 	$(Q)cp $(MAN_PAGES) $(DIST)/$(DIST_HOST)/man/
 	$(Q)tar -C $(DIST) --sort=name --mtime=@$(SOURCE_DATE_EPOCH) --owner=0 \
 		--group=0 --numeric-owner -czf $(DIST)/$(DIST_HOST).tar.gz $(DIST_HOST)
@@ -211,7 +212,8 @@ install: x86_64
 	install -m 755 $(BUILD)/x86_64/assay $(BUILD)/x86_64/assayd \
 		$(DESTDIR)$(PREFIX)/bin
 	install -d $(DESTDIR)$(PREFIX)/share/assay
-	install -m 755 host-tools/x5_export.py $(DESTDIR)$(PREFIX)/share/assay
+	install -m 755 host-tools/x5_export.py host-tools/stage_export.py \
+		$(DESTDIR)$(PREFIX)/share/assay
 	for page in $(MAN_PAGES); do install -m 644 $$page \
 		$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/ || exit 1; done
 

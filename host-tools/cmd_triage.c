@@ -46,7 +46,7 @@ static int report(const struct assay_triage *t, const struct assay_options *o,
         assay_triage_text(stdout, t);
     rc = write_json(o, t, err);
     if (rc == 0 && o->bundle != NULL)
-        rc = assay_triage_bundle(t, o, stderr, err);
+        rc = assay_triage_bundle(t, o, o->quiet ? NULL : stderr, err);
     return rc;
 }
 

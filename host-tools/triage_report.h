@@ -12,7 +12,7 @@
 void assay_triage_text(FILE *f, const struct assay_triage *t);
 /* assay-triage/1; NULL: out of memory. Owned by the caller. */
 json_t *assay_triage_json(const struct assay_triage *t);
-/* The zip of --bundle; a line about it goes to `notes`. */
+/* The zip of --bundle; a line about it goes to `notes` (may be NULL). */
 int assay_triage_bundle(const struct assay_triage *t,
                         const struct assay_options *o, FILE *notes,
                         struct assay_err *err) ASSAY_MUST_CHECK;

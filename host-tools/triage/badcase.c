@@ -60,6 +60,15 @@ struct reader {
     struct assay_err *err;
 };
 
+/* Nothing but what rules are drawn with. */
+static bool is_rule(const struct assay_lines *l)
+{
+    for (size_t i = 0; i < l->len; i++)
+        if (l->line[i] == '\0' || strchr("-=+| ", l->line[i]) == NULL)
+            return false;
+    return true;
+}
+
 static enum part part_of(const struct assay_lines *l)
 {
     if (assay_text_has(l->line, l->len, "index of the worst output"))
@@ -114,8 +123,7 @@ int assay_evidence_badcases(struct assay_evidence *e, const char *text,
         if (part != NOWHERE) {
             r->part = part;
             r->head = false;
-        } else if (r->part == NOWHERE || l.len == 0 ||
-                   strspn(l.line, "-=+| ") >= l.len) {
+        } else if (r->part == NOWHERE || l.len == 0 || is_rule(&l)) {
             continue; /* rules and what stands between tables */
         } else if (!r->head) {
             r->head = assay_cells_split(

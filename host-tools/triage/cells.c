@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/core/buf.h"
+
 void assay_lines_begin(struct assay_lines *l, const char *text, size_t n)
 {
     *l = (struct assay_lines){.at = text, .end = text + n};
@@ -77,7 +79,7 @@ static bool split_pipe(struct writer *w, const char *line, size_t len)
 /* Quotes hold commas; two of them are one. */
 static bool split_csv(struct writer *w, const char *line, size_t len)
 {
-    char *cell = malloc(len + 1);
+    char *cell = assay_alloc(len + 1);
     size_t n = 0;
     bool quoted = false, good = cell != NULL;
 
@@ -94,7 +96,7 @@ static bool split_csv(struct writer *w, const char *line, size_t len)
             cell[n++] = line[i];
         }
     }
-    free(cell);
+    assay_free(cell);
     return good && !quoted;
 }
 

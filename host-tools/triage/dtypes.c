@@ -233,7 +233,8 @@ static const char *template_of(struct assay_evidence *e, const char *line,
 
 static bool module_char(char c)
 {
-    return isalnum((unsigned char)c) || strchr("._-/[]", c) != NULL;
+    return isalnum((unsigned char)c) ||
+           (c != '\0' && strchr("._-/[]", c) != NULL);
 }
 
 /* The module of a line: in quotes, or its first word; empty: none. */

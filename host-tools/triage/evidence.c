@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host-tools/model/file.h"
 #include "host-tools/triage/cells.h"
@@ -44,17 +45,53 @@ static bool has_head(const char *text, size_t n, const char *first,
     return found;
 }
 
+/* Reports of triage that were left beside the files that they quote. */
+static bool is_own(const char *text, size_t n)
+{
+    static const char head[] = "# triage: ", schema[] = "\"schema\": \"assay-";
+
+    return (n >= sizeof(head) - 1 &&
+            memcmp(text, head, sizeof(head) - 1) == 0) ||
+           memmem(text, n < 4096 ? n : 4096, schema, sizeof(schema) - 1) !=
+               NULL;
+}
+
+/* Does a line begin so? */
+static bool has_line(const char *text, size_t n, const char *begin)
+{
+    struct assay_lines l;
+
+    assay_lines_begin(&l, text, n);
+    while (assay_lines_next(&l))
+        if (l.len >= strlen(begin) && memcmp(l.line, begin, strlen(begin)) == 0)
+            return true;
+    return false;
+}
+
+/* A dict of dtypes; a script that makes one has statements. */
+static bool is_dict(const char *text, size_t n)
+{
+    static const char *const statements[] = {"def ", "class ", "if ",   "for ",
+                                             "@",    "with ",  "print("};
+
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+        if (has_line(text, n, statements[i]))
+            return false;
+    return memchr(text, '{', n) != NULL && (memmem(text, n, "\":", 2) != NULL ||
+                                            memmem(text, n, "':", 2) != NULL);
+}
+
 enum assay_evidence_kind assay_evidence_probe(const char *text, size_t n)
 {
     size_t head = n < HEAD ? n : HEAD;
     enum assay_vendor_kind vendor = assay_vendor_probe(text, head);
     bool dtypes;
 
-    if (memchr(text, '\0', head) != NULL)
+    if (memchr(text, '\0', head) != NULL || is_own(text, head))
         return ASSAY_EVIDENCE_UNKNOWN;
     if (vendor != ASSAY_VENDOR_UNKNOWN && vendor != ASSAY_VENDOR_VEC_DIFF)
         return ASSAY_EVIDENCE_VENDOR;
-    if (assay_text_has(text, head, "bad case input index"))
+    if (has_line(text, head, "The bad case input index"))
         return ASSAY_EVIDENCE_BADCASE;
     if (has_head(text, head, "mod_name", "cosine") ||
         has_head(text, head, "mod_name", "atol"))
@@ -65,9 +102,7 @@ enum assay_evidence_kind assay_evidence_probe(const char *text, size_t n)
         return ASSAY_EVIDENCE_CHECK;
     dtypes = assay_text_has(text, head, "qint") ||
              assay_text_has(text, head, "float16");
-    if (dtypes && memchr(text, '{', head) != NULL &&
-        (memmem(text, head, "\":", 2) != NULL ||
-         memmem(text, head, "':", 2) != NULL))
+    if (dtypes && is_dict(text, head))
         return ASSAY_EVIDENCE_DTYPES;
     if (dtypes && assay_text_has(text, head, "template"))
         return ASSAY_EVIDENCE_CHANGES;
@@ -202,11 +237,15 @@ static int read_text(struct assay_evidence *e, const char *text, size_t n,
     return rc;
 }
 
-/* Models and tensors are no texts: their first bytes are enough. */
+/* Models and tensors are no texts, and what is huge is no table: told by the
+ * size and the first bytes. */
 static bool is_text(const char *path)
 {
     char head[512];
-    FILE *f = fopen(path, "rb");
+    struct stat st;
+    FILE *f = stat(path, &st) == 0 && (uint64_t)st.st_size <= MAX_FILE
+                  ? fopen(path, "rb")
+                  : NULL;
     size_t n = f != NULL ? fread(head, 1, sizeof(head), f) : 0;
 
     if (f != NULL)

@@ -218,6 +218,8 @@ static bool user_at_host(const struct text *t, struct match *m)
 /* Is it said in front that these numbers are a version? */
 static bool version_before(const struct text *t)
 {
+    static const char *const words[] = {"version", "ver",        "hbdk",
+                                        "hbrt",    "horizon_nn", "hb_mapper"};
     const char *p = t->at;
     size_t n;
 
@@ -228,7 +230,13 @@ static bool version_before(const struct text *t)
         (p[-1] == 'v' || p[-1] == 'V' || p[-1] == '-' || p[-1] == '_') &&
         p == t->at)
         return true;
-    return n >= 7 && strncasecmp(p - 7, "version", 7) == 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t len = strlen(words[i]);
+
+        if (n >= len && strncasecmp(p - len, words[i], len) == 0)
+            return true;
+    }
+    return false;
 }
 
 static bool ipv4(const struct text *t, struct match *m)

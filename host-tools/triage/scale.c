@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS 1000000u
+#define MAX_ROWS 65536u
 
 int assay_scale_add(struct assay_triage_scales *s,
                     struct assay_scale_rows *rows, const char *name,

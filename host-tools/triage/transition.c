@@ -60,10 +60,14 @@ static uint32_t pair_samples(struct run *r, uint32_t *partner)
 
 /* The tensor of that name; one that is only nearly so must be the only one. */
 static const struct assay_array *array_named(const struct assay_npz *z,
-                                             const char *name)
+                                             const char *name, size_t hint)
 {
-    const struct assay_array *a = assay_npz_find(z, name), *near = NULL;
+    const struct assay_array *a, *near = NULL;
 
+    /* Mostly both files have the same tensors in the same order. */
+    if (hint < z->n && strcmp(z->arrays[hint].name, name) == 0)
+        return &z->arrays[hint];
+    a = assay_npz_find(z, name);
     for (size_t i = 0; a == NULL && i < z->n; i++) {
         if (!assay_tensor_same_name(z->arrays[i].name, name))
             continue;
@@ -74,11 +78,14 @@ static const struct assay_array *array_named(const struct assay_npz *z,
     return a != NULL ? a : near;
 }
 
-static struct assay_tensor_step *step_of(struct run *r, const char *name)
+static struct assay_tensor_step *step_of(struct run *r, const char *name,
+                                         size_t hint)
 {
     struct assay_transition *t = r->t;
     struct assay_tensor_step *grown;
 
+    if (hint < t->n && strcmp(t->tensors[hint].name, name) == 0)
+        return &t->tensors[hint];
     for (uint32_t i = 0; i < t->n; i++)
         if (strcmp(t->tensors[i].name, name) == 0)
             return &t->tensors[i];
@@ -170,12 +177,27 @@ static void take(struct run *r, struct assay_tensor_step *x, uint32_t sample,
     p->breaks = p->breaks || breaks;
 }
 
-static int compare_array(struct run *r, const struct assay_array *a,
+/* Of an integer and a float, the float has the integer's scale. */
+static void find_scales(struct run *r, struct assay_tensor_step *x,
+                        const struct assay_array *a,
+                        const struct assay_array *b)
+{
+    x->qa = assay_scale_of(r->scales, r->t->from, a->name);
+    x->qb = assay_scale_of(r->scales, r->t->to, a->name);
+    if (x->qa.scale == 0 && !assay_dtype_is_int(a->dtype))
+        x->qa = x->qb;
+    if (x->qb.scale == 0 && !assay_dtype_is_int(b->dtype))
+        x->qb = x->qa;
+    x->has_scales = true;
+}
+
+/* Array `at` of the sample. */
+static int compare_array(struct run *r, const struct assay_npz *za, size_t at,
                          const struct assay_npz *zb, uint32_t sample)
 {
-    const struct assay_array *b = array_named(zb, a->name);
-    struct assay_tensor_step *x = step_of(r, a->name);
-    struct assay_pair_scale qa, qb;
+    const struct assay_array *a = &za->arrays[at],
+                             *b = array_named(zb, a->name, at);
+    struct assay_tensor_step *x = step_of(r, a->name, at);
     struct assay_pair_stats s;
     uint8_t perm[ASSAY_MAX_RANK];
     enum assay_incomparable why;
@@ -187,13 +209,9 @@ static int compare_array(struct run *r, const struct assay_array *a,
             x->why = ASSAY_BAD_NAME;
         return 0;
     }
-    qa = assay_scale_of(r->scales, r->t->from, a->name);
-    qb = assay_scale_of(r->scales, r->t->to, a->name);
-    if (qa.scale == 0 && !assay_dtype_is_int(a->dtype))
-        qa = qb;
-    if (qb.scale == 0 && !assay_dtype_is_int(b->dtype))
-        qb = qa;
-    why = assay_pair_check(a, b, &qa, &qb, perm);
+    if (!x->has_scales)
+        find_scales(r, x, a, b);
+    why = assay_pair_check(a, b, &x->qa, &x->qb, perm);
     if (why != ASSAY_COMPARABLE) {
         if (x->samples == 0)
             refuse(x, why, a, b);
@@ -202,7 +220,7 @@ static int compare_array(struct run *r, const struct assay_array *a,
     x->why = ASSAY_COMPARABLE;
     x->permuted = a->rank == 4 && perm[1] != 1;
     watch(x, a, b);
-    assay_pair_compare(&s, a, b, &qa, &qb, perm);
+    assay_pair_compare(&s, a, b, &x->qa, &x->qb, perm);
     take(r, x, sample, &s);
     return 0;
 }
@@ -224,7 +242,7 @@ static int compare_sample(struct run *r, uint32_t i, uint32_t partner,
     r->t->samples[sample].name = r->a->samples[i].name;
     r->t->samples[sample].cosine = 2; /* nothing yet */
     for (size_t k = 0; k < za.n && rc == 0; k++)
-        rc = compare_array(r, &za.arrays[k], &zb, sample);
+        rc = compare_array(r, &za, k, &zb, sample);
     assay_npz_close(&za);
     assay_npz_close(&zb);
     return rc;

@@ -40,7 +40,9 @@ struct assay_tensor_step {
     enum assay_incomparable why; /* not ASSAY_COMPARABLE: no numbers */
     char shapes[96];             /* of both, where they do not fit */
     bool permuted;               /* NCHW against NHWC */
-    bool same_a, same_b;         /* equal in all samples */
+    bool has_scales;             /* qa and qb were looked up */
+    struct assay_pair_scale qa, qb;
+    bool same_a, same_b; /* equal in all samples */
     uint64_t hash_a, hash_b;
     uint32_t samples, worst_sample;
     struct assay_pair_stats all, worst;

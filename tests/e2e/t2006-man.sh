@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 for command in run import show info mutate replay impact lint fit-arith image \
+for command in run import show info mutate replay impact lint triage fit-arith \
     pinpoint explain; do
     "$assay" $command --help >"$work/help.$command"
 done

@@ -7,6 +7,8 @@
  * links: host-tools/model/hbir*.c host-tools/model/mlir*.c
  * links: host-tools/model/file.c host-tools/model/npz*.c
  * links: host-tools/model/npy.c host-tools/model/archive.c
+ * links: host-tools/model/archive.c
+ * links: host-tools/model/npy.c
  * links: host-tools/model/numerics_file.c host-tools/model/numerics_data.c
  * links: tests/support/hbir.c tests/support/runs.c
  * links: lib/core/form*.c lib/core/arith*.c lib/core/buf.c lib/core/err.c

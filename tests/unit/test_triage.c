@@ -109,11 +109,24 @@ static int make_sets(void **state)
 
 static int remove_sets(void **state)
 {
-    char command[200];
+    char path[2048];
 
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf '%s'", root);
-    return system(command);
+    for (int broken = 1; broken <= ASSAY_STAGE_COUNT; broken++) {
+        for (int s = 0; s < ASSAY_STAGE_COUNT; s++) {
+            for (int k = 0; k < SAMPLES; k++) {
+                snprintf(path, sizeof(path), "%s/%04d.npz",
+                         stage_path(broken, s), k);
+                unlink(path);
+            }
+            rmdir(stage_path(broken, s));
+        }
+        snprintf(path, sizeof(path), "%s/%d", root, broken);
+        rmdir(path);
+    }
+    snprintf(path, sizeof(path), "%s/empty", root);
+    rmdir(path);
+    return rmdir(root);
 }
 
 static const char *const scales[] = {"input=0.05", "conv=0.05", "head=0.05"};
