@@ -19,6 +19,7 @@ static const struct {
     {ASSAY_CMD_EXPLAIN, assay_cmd_explain, false},
     {ASSAY_CMD_IMPACT, assay_cmd_impact, false},
     {ASSAY_CMD_LINT, assay_cmd_lint, false},
+    {ASSAY_CMD_OUTPUT, assay_cmd_output, false},
     {ASSAY_CMD_MUTATE, assay_cmd_mutate, false},
     {ASSAY_CMD_REPLAY, assay_cmd_replay, true},
 };

@@ -13,7 +13,7 @@
 #define NEW_BITS 16.0
 #define ENOUGH_BITS 12.0
 #define DTYPES 8
-#define ORDERS 5 /* of samples */
+#define ORDERS 16 /* of samples, at most */
 
 static const struct {
     assay_output_family_fn *run;
@@ -37,7 +37,9 @@ struct assay_output_search {
     size_t family, used;
     size_t best; /* bytes that the hits foretell */
     uint64_t tried;
-    size_t *orders[ORDERS]; /* whose output each sample is read as */
+    size_t *orders[ORDERS]; /* whose output each sample is read as; own first */
+    size_t n_orders;
+    size_t only; /* the one sample that was read; SIZE_MAX: several */
     struct {
         size_t sample;
         int64_t byte;
@@ -391,19 +393,31 @@ static void push(struct assay_output_search *s, enum assay_output_id id,
     s->left--;
 }
 
-/* All chains of exactly `depth` steps. */
-static void all_of(struct assay_output_search *s, size_t depth)
+/* Where one sample alone was read, it may be any other one. */
+static void push_order(struct assay_output_search *s, size_t o)
 {
-    static const char *const whose[ORDERS] = {
+    static const char *const whose[] = {
         "", "each sample's is that of the one before",
         "each sample's is that of the one behind",
         "every sample's is that of the first",
         "every sample's is that of the last"};
+    char text[64];
+
+    if (s->only == SIZE_MAX) {
+        push(s, ASSAY_OUTPUT_OTHER_SAMPLE, "%s", whose[o]);
+        return;
+    }
+    snprintf(text, sizeof(text), "sample %zu's, not sample %zu's",
+             s->orders[o][s->only], s->only);
+    push(s, ASSAY_OUTPUT_OTHER_SAMPLE, "%s", text);
+}
+
+/* All chains of exactly `depth` steps. */
+static void all_of(struct assay_output_search *s, size_t depth)
+{
     const struct assay_output_model *m = s->ask.m;
 
-    for (size_t o = 0; o < ORDERS; o++) {
-        if (o > 0 && (depth == 0 || m->n_samples < 2))
-            break;
+    for (size_t o = 0; o < s->n_orders && (o == 0 || depth > 0); o++) {
         for (size_t h = 0; h < m->n_heads; h++) {
             bool other = s->expected != SIZE_MAX && h != s->expected;
 
@@ -412,7 +426,7 @@ static void all_of(struct assay_output_search *s, size_t depth)
             s->n_steps = 0;
             s->left = depth;
             if (o > 0)
-                push(s, ASSAY_OUTPUT_OTHER_SAMPLE, "%s", whose[o]);
+                push_order(s, o);
             if (other)
                 push(s, ASSAY_OUTPUT_OTHER_HEAD, "it is '%.100s'",
                      m->heads[h].t.name);
@@ -424,39 +438,51 @@ static void all_of(struct assay_output_search *s, size_t depth)
 
 /* ---- beginning ----------------------------------------------------------- */
 
+/* The first sample may have been right: nothing was there before it. */
+static bool first_is_right(const struct assay_output_search *s)
+{
+    const struct assay_output_got *g = s->ask.got;
+    struct assay_output_node n;
+    bool known, within, good;
+
+    if (s->expected == SIZE_MAX || g->values[0] == NULL ||
+        s->ask.m->heads[s->expected].t.values[0] == NULL)
+        return false;
+    assay_output_root(&n, &s->ask.m->heads[s->expected].t, s->orders[0]);
+    good = assay_output_elements(g, n.dtype) == n.count;
+    for (int64_t i = 0; good && i < n.count; i++)
+        good = fits_at(s, &n, 0, i, &known, &within);
+    return good;
+}
+
 static bool make_orders(struct assay_output_search *s, struct assay_arena *a)
 {
     const struct assay_output_got *g = s->ask.got;
-    size_t n = s->ask.m->n_samples, first = SIZE_MAX;
+    size_t n = s->ask.m->n_samples, given = 0;
 
-    for (size_t o = 0; o < ORDERS; o++) {
+    for (size_t k = 0; k < n; k++) {
+        if (g->values[k] == NULL)
+            continue;
+        s->only = given++ == 0 ? k : SIZE_MAX;
+    }
+    s->n_orders = given > 1 ? 5 : n < ORDERS ? n : ORDERS;
+    for (size_t o = 0; o < s->n_orders; o++) {
         s->orders[o] = assay_arena_array(a, n, sizeof(*s->orders[o]));
         if (s->orders[o] == NULL)
             return false;
+        /* All others, where one was read. */
+        for (size_t k = 0; k < n; k++)
+            s->orders[o][k] = o == 0 ? k : o - (o <= s->only);
     }
-    for (size_t k = 0; k < n; k++) {
-        s->orders[0][k] = k;
+    s->ask.own = s->orders[0];
+    for (size_t k = 0; k < n && given > 1; k++) {
         s->orders[1][k] = k == 0 ? SIZE_MAX : k - 1;
         s->orders[2][k] = k + 1 < n ? k + 1 : SIZE_MAX;
         s->orders[3][k] = 0;
         s->orders[4][k] = n - 1;
-        if (first == SIZE_MAX && g->values[k] != NULL)
-            first = k;
     }
-    s->ask.own = s->orders[0];
-    /* The first one may have been right: nothing was there before it. */
-    if (s->expected != SIZE_MAX && g->values[0] != NULL &&
-        s->ask.m->heads[s->expected].t.values[0] != NULL) {
-        struct assay_output_node n0;
-        bool known, within, good = true;
-
-        assay_output_root(&n0, &s->ask.m->heads[s->expected].t, s->orders[0]);
-        good = assay_output_elements(g, n0.dtype) == n0.count;
-        for (int64_t i = 0; good && i < n0.count; i++)
-            good = fits_at(s, &n0, 0, i, &known, &within);
-        if (good)
-            s->orders[1][0] = 0;
-    }
+    if (given > 1 && first_is_right(s))
+        s->orders[1][0] = 0;
     return true;
 }
 
