@@ -14,6 +14,7 @@ int assay_cmd_pinpoint(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_impact(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_triage(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_lint(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_output(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_mutate(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_replay(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_image(const struct assay_options *o, int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct {
     {ASSAY_CMD_IMPACT, assay_cmd_impact, false},
     {ASSAY_CMD_LINT, assay_cmd_lint, false},
     {ASSAY_CMD_TRIAGE, assay_cmd_triage, false},
+    {ASSAY_CMD_OUTPUT, assay_cmd_output, false},
     {ASSAY_CMD_MUTATE, assay_cmd_mutate, false},
     {ASSAY_CMD_REPLAY, assay_cmd_replay, true},
     {ASSAY_CMD_IMAGE, assay_cmd_image, false},

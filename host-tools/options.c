@@ -58,6 +58,8 @@ static const struct {
     {ASSAY_CMD_TRIAGE, "triage", "[FOLDER]",
      "say which stage broke: float, calibration, qat, qat.export, qat.bc, "
      "quantized.bc, hbm or board"},
+    {ASSAY_CMD_OUTPUT, "output", "CASE | -m MODEL -i INPUT -r REFERENCE",
+     "say what turns the model's outputs into what an application read"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
     {ASSAY_CMD_IMAGE, "image", "PICTURE --as TYPE --size WxH",
@@ -453,6 +455,16 @@ static int check_triage(const struct assay_options *o, struct assay_err *err)
     return any ? 0
                : assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_TRIAGE_NOTHING,
                                     NULL);
+/* output: what was read, and a letterbox that is whole. */
+static int check_output(const struct assay_options *o, struct assay_err *err)
+{
+    if (o->read.n == 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_OUTPUT_NO_GOT,
+                                  NULL);
+    if (o->image[0] > 0 && o->size[0] == 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_OUTPUT_NO_SIZE,
+                                  NULL);
+    return 0;
 }
 
 static int check_together(struct assay_options *o, struct assay_err *err)
@@ -486,13 +498,15 @@ static int check_together(struct assay_options *o, struct assay_err *err)
                                            : ASSAY_MSG_NO_CASE,
             "command", assay_command_name(o->command), NULL);
     if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_PINPOINT | ASSAY_CMD_FIT |
-                       ASSAY_CMD_IMPACT)) != 0 &&
+                       ASSAY_CMD_IMPACT | ASSAY_CMD_OUTPUT)) != 0 &&
         o->model != NULL && o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,
                                   "model", o->model, NULL);
     if (o->command == ASSAY_CMD_EXPLAIN && (o->layer == NULL || o->at == NULL))
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_EXPLAIN_WHAT,
                                   NULL);
+    if (o->command == ASSAY_CMD_OUTPUT)
+        return check_output(o, err);
     return o->command == ASSAY_CMD_MUTATE ? check_mutate(o, err) : 0;
 }
 

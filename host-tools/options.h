@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "host-tools/diff/diff.h"
 #include "lib/core/err.h"
 
 #define ASSAY_MAX_REPEATS 64 /* of one repeatable option */
@@ -105,6 +106,11 @@ struct assay_options {
     const char *stage[8];             /* triage: by enum assay_stage */
     struct assay_strings scale, logs; /* triage */
     const char *bundle;               /* triage: zip to write, or NULL */
+    struct assay_strings read;  /* output: what the application read */
+    bool one_sample;            /* --sample was given */
+    enum assay_column column;   /* output: whose outputs; HOST: the golden's */
+    uint32_t image[2], size[2]; /* output: width, height; 0: not given */
+    bool corner;                /* output: the picture is at the top left */
     bool json_stdout;
     const char *json;
     const char *save;       /* fit-arith: numerics file to write */

@@ -14,6 +14,7 @@
 
 #define MAX_SECONDS 86400u
 #define MAX_ROWS 1000000u
+#define MAX_PIXELS 65535u
 
 static int bad_value(const char *name, const char *value, const char *expected,
                      struct assay_err *err)
@@ -204,11 +205,21 @@ static int store_word(struct assay_options *o, enum assay_option_key key,
     static const char *const modes[] = {"both", "cumulative", "isolated", NULL};
     static const char *const sorts[] = {"index",  "mismatch", "max_lsb",
                                         "cosine", "sqnr",     NULL};
+    static const char *const columns[] = {"sim", "bpu", NULL};
+    static const char *const places[] = {"middle", "corner", NULL};
     static const char *const formats[] = {"text", "json", NULL};
     unsigned w = 0;
     int rc;
 
     switch (key) {
+    case ASSAY_OPT_COLUMN:
+        rc = parse_word(&w, columns, name, value, err);
+        o->column = w == 0 ? ASSAY_COL_SIM : ASSAY_COL_BPU;
+        return rc;
+    case ASSAY_OPT_LETTERBOX:
+        rc = parse_word(&w, places, name, value, err);
+        o->corner = w == 1;
+        return rc;
     case ASSAY_OPT_MODE:
         rc = parse_word(&w, modes, name, value, err);
         o->mode = (enum assay_mode)w;
@@ -239,6 +250,7 @@ static int store_number(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_SAMPLE:
         rc = parse_uint(&v, name, value, 0, UINT32_MAX - 1, err);
         o->sample = (uint32_t)v;
+        o->one_sample = true;
         return rc;
     case ASSAY_OPT_TIMEOUT:
         return parse_seconds(&o->timeout_ms, name, value, err);
@@ -324,6 +336,24 @@ static int store_image(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_RAW: return set_string(&t->raw, name, value, err);
     default: return set_string(&t->show, name, value, err);
     }
+/* "1920x1080". */
+static int parse_size(uint32_t out[2], const char *name, const char *value,
+                      struct assay_err *err)
+{
+    char *end = NULL;
+    unsigned long w = 0, h = 0;
+
+    errno = 0;
+    if (isdigit((unsigned char)value[0]))
+        w = strtoul(value, &end, 10);
+    if (end != NULL && *end == 'x' && isdigit((unsigned char)end[1]))
+        h = strtoul(end + 1, &end, 10);
+    if (end == NULL || *end != '\0' || errno != 0 || w < 1 || h < 1 ||
+        w > MAX_PIXELS || h > MAX_PIXELS)
+        return bad_value_id(name, value, ASSAY_MSG_EXPECT_SIZE, err);
+    out[0] = (uint32_t)w;
+    out[1] = (uint32_t)h;
+    return 0;
 }
 
 static int store_text(struct assay_options *o, enum assay_option_key key,
@@ -386,6 +416,8 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_TARGET: return store_target(o, name, value, err);
     case ASSAY_OPT_MODE:
     case ASSAY_OPT_SORT_BY:
+    case ASSAY_OPT_COLUMN:
+    case ASSAY_OPT_LETTERBOX:
     case ASSAY_OPT_FORMAT: return store_word(o, key, name, value, err);
     case ASSAY_OPT_MAX_ROWS:
     case ASSAY_OPT_SAMPLE:
@@ -418,6 +450,9 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_SHOW: return store_image(o, key, name, value, err);
     case ASSAY_OPT_SCALES: return add_string(&o->scales, name, value, err);
     case ASSAY_OPT_FED: return add_string(&o->fed, name, value, err);
+    case ASSAY_OPT_READ: return add_string(&o->read, name, value, err);
+    case ASSAY_OPT_IMAGE_SIZE: return parse_size(o->image, name, value, err);
+    case ASSAY_OPT_MODEL_SIZE: return parse_size(o->size, name, value, err);
     case ASSAY_OPT_VENDOR: return add_string(&o->vendor, name, value, err);
     case ASSAY_OPT_STAGE: return store_stage(o, name, value, err);
     case ASSAY_OPT_SCALE: return add_string(&o->scale, name, value, err);

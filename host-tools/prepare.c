@@ -134,8 +134,9 @@ static int open_case(struct assay_prepared *p, const struct assay_options *o,
         *model = p->c.model_path;
         return rc;
     }
-    if ((o->command & (ASSAY_CMD_RUN | ASSAY_CMD_FIT | ASSAY_CMD_PINPOINT |
-                       ASSAY_CMD_EXPLAIN | ASSAY_CMD_IMPACT)) == 0)
+    if ((o->command &
+         (ASSAY_CMD_RUN | ASSAY_CMD_FIT | ASSAY_CMD_PINPOINT |
+          ASSAY_CMD_EXPLAIN | ASSAY_CMD_IMPACT | ASSAY_CMD_OUTPUT)) == 0)
         return 0; /* only the model is wanted */
     if (o->inputs.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_NO_INPUTS,

@@ -136,15 +136,30 @@ static bool same_quant(const struct assay_quant *a, const struct assay_quant *b)
            memcmp(a->scale, b->scale, a->n * sizeof(*a->scale)) == 0;
 }
 
+/* How far in front of the output its Dequantize stands, with nothing but
+ * other shapes behind it; -1: it has none. */
+static int dequantize_of(const struct assay_output_head *h)
+{
+    for (size_t k = 0; k < h->n_before; k++) {
+        if (strstr(h->op[k], "equantize") != NULL)
+            return (int)k;
+        if (strcmp(h->op[k], "Reshape") != 0 &&
+            strcmp(h->op[k], "Flatten") != 0 &&
+            strstr(h->op[k], "queeze") == NULL)
+            break;
+    }
+    return -1;
+}
+
 /* The integers whose scale the output has: its own, or those in front. */
 static const struct assay_output_tensor *integers(
     const struct assay_output_head *h)
 {
     const struct assay_output_tensor *t = &h->t;
+    int k = dequantize_of(h);
 
-    if (!assay_dtype_is_int(t->dtype) && h->n_before > 0 &&
-        strstr(h->op[0], "equantize") != NULL)
-        t = &h->before[0];
+    if (!assay_dtype_is_int(t->dtype) && k >= 0)
+        t = &h->before[k];
     return assay_dtype_is_int(t->dtype) && t->quant.n > 0 ? t : NULL;
 }
 
@@ -307,7 +322,7 @@ static void in_front(struct assay_output_search *s,
     struct assay_output_node n;
     char text[128];
 
-    if (k == 0 && strstr(h->op[0], "equantize") != NULL)
+    if ((int)k == dequantize_of(h))
         id = ASSAY_OUTPUT_NO_DEQUANTIZE;
     else if (strstr(h->op[k], "oftmax") != NULL)
         id = ASSAY_OUTPUT_SOFTMAX_MISSING;

@@ -5,15 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host-tools/output/output_private.h"
-
-#define BUCKETS 4096 /* of values; collisions only cost bits */
-#define PROBES 256
-#define SAME_VALUE 4 /* times that a value counts */
-#define NEW_BITS 16.0
-#define ENOUGH_BITS 12.0
-#define DTYPES 8
-#define ORDERS 5 /* of samples */
+#include "host-tools/output/search_private.h"
 
 static const struct {
     assay_output_family_fn *run;
@@ -26,168 +18,10 @@ static const struct {
 };
 #define N_FAMILIES (sizeof(families) / sizeof(families[0]))
 
-struct assay_output_search {
-    struct assay_output_ask ask;
-    struct assay_output_result *out;
-    size_t expected; /* SIZE_MAX: nothing was said */
-    bool unboxed;    /* it should be taken out of a letterbox */
-    size_t left;     /* steps of the chain that are still to come */
-    size_t n_steps;
-    struct assay_output_step steps[ASSAY_OUTPUT_STEPS];
-    size_t family, used;
-    size_t best; /* bytes that the hits foretell */
-    uint64_t tried;
-    size_t *orders[ORDERS]; /* whose output each sample is read as */
-    struct {
-        size_t sample;
-        int64_t byte;
-    } probes[PROBES];
-    size_t n_probes;
-    bool counted[DTYPES];
-    uint32_t often[DTYPES][BUCKETS]; /* values of what was read */
-    uint8_t given[BUCKETS];          /* values that outputs have */
-    uint8_t used_values[BUCKETS];
-    double range_bits; /* of integers that were read */
-    uint64_t read;     /* bytes in all samples */
-};
-
 const struct assay_output_ask *assay_output_asking(
     const struct assay_output_search *s)
 {
     return &s->ask;
-}
-
-static unsigned bucket_of(struct assay_output_value v)
-{
-    double d = assay_output_real(v) + 0.0;
-    uint64_t bits;
-
-    memcpy(&bits, &d, sizeof(bits));
-    return (unsigned)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 52);
-}
-
-/* ---- judging a chain ----------------------------------------------------- */
-
-static struct assay_output_value read_at(const struct assay_output_search *s,
-                                         const struct assay_output_node *n,
-                                         size_t sample, int64_t i)
-{
-    const struct assay_output_got *g = s->ask.got;
-    struct assay_output_value v = assay_output_read(g, n->dtype, sample, i), o;
-    int64_t inner = 1, first;
-    double sum = 0.0;
-
-    if (n->undo == UNDO_NOTHING)
-        return v;
-    if (n->undo == UNDO_SIGMOID)
-        return assay_output_float(1.0 / (1.0 + exp(-assay_output_real(v))));
-    for (uint32_t a = (uint32_t)n->undo_axis + 1; a < n->rank; a++)
-        inner *= n->dims[a];
-    first = i - i / inner % n->dims[n->undo_axis] * inner;
-    for (int64_t c = 0; c < n->dims[n->undo_axis]; c++) {
-        o = assay_output_read(g, n->dtype, sample, first + c * inner);
-        sum += exp(assay_output_real(o) - assay_output_real(v));
-    }
-    return assay_output_float(1.0 / sum);
-}
-
-/* As foretold, or not foretold at all. */
-static bool fits_at(const struct assay_output_search *s,
-                    const struct assay_output_node *n, size_t sample, int64_t i,
-                    bool *known, bool *within)
-{
-    struct assay_output_value v = n->at(n, sample, i), g;
-
-    *known = v.known;
-    if (!v.known)
-        return true;
-    g = read_at(s, n, sample, i);
-    if (assay_output_same(v, g))
-        return true;
-    *within = true;
-    return (n->dtype == ASSAY_F32 || s->ask.got->loose) &&
-           assay_output_near(v, g);
-}
-
-/* Is it what the expected output gives in its place? Where nothing was said,
- * the one that the chain begins with: what only leaves gaps shows nothing. */
-static bool as_expected(const struct assay_output_search *s, int64_t count,
-                        size_t sample, int64_t i, struct assay_output_value g)
-{
-    const struct assay_output_tensor *t =
-        &s->ask.m->heads[s->expected != SIZE_MAX ? s->expected : s->ask.head].t;
-    int64_t gives = 1;
-
-    if (s->unboxed)
-        return false;
-    for (uint32_t a = 0; a < t->rank; a++)
-        gives *= t->dims[a];
-    return count == gives && t->values[sample] != NULL &&
-           assay_output_same(assay_output_load(t->values[sample], t->dtype, i),
-                             g);
-}
-
-static void count_values(struct assay_output_search *s, enum assay_dtype dtype)
-{
-    const struct assay_output_got *g = s->ask.got;
-    int64_t n = assay_output_elements(g, dtype);
-
-    if (s->counted[dtype])
-        return;
-    s->counted[dtype] = true;
-    for (size_t k = 0; k < s->ask.m->n_samples; k++)
-        for (int64_t i = 0; g->values[k] != NULL && i < n; i++)
-            s->often[dtype][bucket_of(assay_output_read(g, dtype, k, i))]++;
-}
-
-/* Do fewer steps of the chain give it as well? Then it is no evidence of the
- * others, which may do nothing but leave gaps where something else stands. */
-static bool without_it(const struct assay_output_node *n, size_t sample,
-                       int64_t i, struct assay_output_value g)
-{
-    const struct assay_output_node *a = n->from;
-
-    if (n->cut && a != NULL) /* the size itself is what is seen */
-        a = a->from;
-    for (; a != NULL && n->undo == UNDO_NOTHING; a = a->from) {
-        struct assay_output_value v = {.known = false};
-
-        if (i < a->count)
-            v = a->at(a, sample, i);
-        if (v.known && assay_output_same(v, g))
-            return true;
-    }
-    return false;
-}
-
-/* What it says that this element is as foretold: bits. */
-static double surprise(struct assay_output_search *s,
-                       const struct assay_output_node *n, int64_t count,
-                       size_t sample, int64_t i)
-{
-    struct assay_output_value g =
-        assay_output_read(s->ask.got, n->dtype, sample, i);
-    double real = assay_output_real(g), bits;
-    unsigned b = bucket_of(g);
-
-    if (s->used_values[b] >= SAME_VALUE || !isfinite(real) ||
-        as_expected(s, count, sample, i, g) || without_it(n, sample, i, g))
-        return 0.0;
-    if (n->undo != UNDO_NOTHING) {
-        double f = assay_output_real(read_at(s, n, sample, i));
-
-        /* Where the function is flat, anything fits. */
-        if (f < 1e-4 || f > 1.0 - 1e-4)
-            return 0.0;
-    }
-    s->used_values[b]++;
-    bits = log2((double)s->read /
-                (double)assay_dtype_bytes(s->ask.got->raw ? n->dtype
-                                                          : s->ask.got->dtype) /
-                (double)s->often[n->dtype][b]);
-    if (s->given[b] == 0 && floor(real) != real)
-        return NEW_BITS;
-    return s->given[b] == 0 ? fmax(bits, s->range_bits) : bits;
 }
 
 static bool same_steps_but(const struct assay_output_hit *h,
@@ -240,58 +74,6 @@ static void keep(struct assay_output_search *s, struct assay_output_hit *hit,
         r->n_more++;
 }
 
-/* The whole of what was read, once its probes fit. */
-static bool fits_all(struct assay_output_search *s,
-                     const struct assay_output_node *n, int64_t count,
-                     struct assay_output_hit *hit, double *bits)
-{
-    const struct assay_output_got *g = s->ask.got;
-    double enough = ENOUGH_BITS + log2((double)s->tried + 1.0);
-    bool known, within = false;
-
-    memset(s->used_values, 0, sizeof(s->used_values));
-    count_values(s, n->dtype);
-    memset(hit, 0, sizeof(*hit));
-    *bits = 0.0;
-    for (size_t k = 0; k < s->ask.m->n_samples; k++) {
-        for (int64_t i = 0; g->values[k] != NULL && i < count; i++) {
-            if (!fits_at(s, n, k, i, &known, &within))
-                return false;
-            hit->all++;
-            hit->compared += known;
-            if (known && *bits < enough)
-                *bits += surprise(s, n, count, k, i);
-        }
-    }
-    hit->within = within;
-    return hit->compared > 0;
-}
-
-/* A chain is complete: n is what should have been read. */
-static bool judge(struct assay_output_search *s,
-                  const struct assay_output_node *n,
-                  struct assay_output_hit *hit, double *bits)
-{
-    const struct assay_output_got *g = s->ask.got;
-    int64_t count = assay_output_elements(g, n->dtype);
-    int64_t width = (int64_t)assay_dtype_bytes(g->raw ? n->dtype : g->dtype);
-    bool known, within = false, any = false;
-
-    s->tried++;
-    if (count <= 0 || (n->padded ? count > n->count : count != n->count))
-        return false;
-    if (n->undo != UNDO_NOTHING &&
-        (count != n->count || (!g->raw && g->dtype != ASSAY_F32)))
-        return false;
-    for (size_t k = 0; k < s->n_probes; k++) {
-        if (!fits_at(s, n, s->probes[k].sample, s->probes[k].byte / width,
-                     &known, &within))
-            return false;
-        any = any || known;
-    }
-    return any && fits_all(s, n, count, hit, bits);
-}
-
 static size_t bytes_of(const struct assay_output_search *s,
                        const struct assay_output_node *n,
                        const struct assay_output_hit *hit)
@@ -325,13 +107,12 @@ void assay_output_visit(struct assay_output_search *s,
 {
     struct assay_output_step *step = &s->steps[s->n_steps];
     struct assay_output_hit hit;
-    double bits = 0.0;
-    bool fits = false;
+    bool fits = false, proved = true;
     va_list args;
 
     /* Most chains do not fit: their words are not written. */
     if (s->left == 1) {
-        fits = judge(s, n, &hit, &bits);
+        fits = assay_output_judge(s, n, &hit, &proved);
         if (!fits)
             return;
     }
@@ -343,8 +124,7 @@ void assay_output_visit(struct assay_output_search *s,
     s->left--;
     s->ask.deeper = s->left > 0 ? s->left - 1 : 0;
     if (fits)
-        keep(s, &hit, bytes_of(s, n, &hit),
-             bits < ENOUGH_BITS + log2((double)s->tried + 1.0));
+        keep(s, &hit, bytes_of(s, n, &hit), !proved);
     else
         expand(s, n, s->family, s->used + 1);
     s->left++;
@@ -358,7 +138,7 @@ static void give(struct assay_output_search *s,
 {
     struct assay_output_hit hit;
     size_t more = id >= 0;
-    double bits;
+    bool proved;
 
     if (more > s->left)
         return;
@@ -372,10 +152,8 @@ static void give(struct assay_output_search *s,
     if (s->left > 0) {
         s->ask.deeper = s->left - 1;
         expand(s, n, 0, 0);
-    } else if (judge(s, n, &hit, &bits)) {
-        keep(s, &hit, bytes_of(s, n, &hit),
-             s->n_steps > 0 &&
-                 bits < ENOUGH_BITS + log2((double)s->tried + 1.0));
+    } else if (assay_output_judge(s, n, &hit, &proved)) {
+        keep(s, &hit, bytes_of(s, n, &hit), s->n_steps > 0 && !proved);
     }
     s->left += more;
     s->n_steps -= more;
@@ -391,19 +169,31 @@ static void push(struct assay_output_search *s, enum assay_output_id id,
     s->left--;
 }
 
-/* All chains of exactly `depth` steps. */
-static void all_of(struct assay_output_search *s, size_t depth)
+/* Where one sample alone was read, it may be any other one. */
+static void push_order(struct assay_output_search *s, size_t o)
 {
-    static const char *const whose[ORDERS] = {
+    static const char *const whose[] = {
         "", "each sample's is that of the one before",
         "each sample's is that of the one behind",
         "every sample's is that of the first",
         "every sample's is that of the last"};
+    char text[64];
+
+    if (s->only == SIZE_MAX) {
+        push(s, ASSAY_OUTPUT_OTHER_SAMPLE, "%s", whose[o]);
+        return;
+    }
+    snprintf(text, sizeof(text), "sample %zu's, not sample %zu's",
+             s->orders[o][s->only], s->only);
+    push(s, ASSAY_OUTPUT_OTHER_SAMPLE, "%s", text);
+}
+
+/* All chains of exactly `depth` steps. */
+static void all_of(struct assay_output_search *s, size_t depth)
+{
     const struct assay_output_model *m = s->ask.m;
 
-    for (size_t o = 0; o < ORDERS; o++) {
-        if (o > 0 && (depth == 0 || m->n_samples < 2))
-            break;
+    for (size_t o = 0; o < s->n_orders && (o == 0 || depth > 0); o++) {
         for (size_t h = 0; h < m->n_heads; h++) {
             bool other = s->expected != SIZE_MAX && h != s->expected;
 
@@ -412,7 +202,7 @@ static void all_of(struct assay_output_search *s, size_t depth)
             s->n_steps = 0;
             s->left = depth;
             if (o > 0)
-                push(s, ASSAY_OUTPUT_OTHER_SAMPLE, "%s", whose[o]);
+                push_order(s, o);
             if (other)
                 push(s, ASSAY_OUTPUT_OTHER_HEAD, "it is '%.100s'",
                      m->heads[h].t.name);
@@ -424,39 +214,51 @@ static void all_of(struct assay_output_search *s, size_t depth)
 
 /* ---- beginning ----------------------------------------------------------- */
 
+/* The first sample may have been right: nothing was there before it. */
+static bool first_is_right(const struct assay_output_search *s)
+{
+    const struct assay_output_got *g = s->ask.got;
+    struct assay_output_node n;
+    bool known, within, good;
+
+    if (s->expected == SIZE_MAX || g->values[0] == NULL ||
+        s->ask.m->heads[s->expected].t.values[0] == NULL)
+        return false;
+    assay_output_root(&n, &s->ask.m->heads[s->expected].t, s->orders[0]);
+    good = assay_output_elements(g, n.dtype) == n.count;
+    for (int64_t i = 0; good && i < n.count; i++)
+        good = assay_output_fits_at(s, &n, 0, i, &known, &within);
+    return good;
+}
+
 static bool make_orders(struct assay_output_search *s, struct assay_arena *a)
 {
     const struct assay_output_got *g = s->ask.got;
-    size_t n = s->ask.m->n_samples, first = SIZE_MAX;
+    size_t n = s->ask.m->n_samples, given = 0;
 
-    for (size_t o = 0; o < ORDERS; o++) {
+    for (size_t k = 0; k < n; k++) {
+        if (g->values[k] == NULL)
+            continue;
+        s->only = given++ == 0 ? k : SIZE_MAX;
+    }
+    s->n_orders = given > 1 ? 5 : n < ORDERS ? n : ORDERS;
+    for (size_t o = 0; o < s->n_orders; o++) {
         s->orders[o] = assay_arena_array(a, n, sizeof(*s->orders[o]));
         if (s->orders[o] == NULL)
             return false;
+        /* All others, where one was read. */
+        for (size_t k = 0; k < n; k++)
+            s->orders[o][k] = o == 0 ? k : o - (o <= s->only);
     }
-    for (size_t k = 0; k < n; k++) {
-        s->orders[0][k] = k;
+    s->ask.own = s->orders[0];
+    for (size_t k = 0; k < n && given > 1; k++) {
         s->orders[1][k] = k == 0 ? SIZE_MAX : k - 1;
         s->orders[2][k] = k + 1 < n ? k + 1 : SIZE_MAX;
         s->orders[3][k] = 0;
         s->orders[4][k] = n - 1;
-        if (first == SIZE_MAX && g->values[k] != NULL)
-            first = k;
     }
-    s->ask.own = s->orders[0];
-    /* The first one may have been right: nothing was there before it. */
-    if (s->expected != SIZE_MAX && g->values[0] != NULL &&
-        s->ask.m->heads[s->expected].t.values[0] != NULL) {
-        struct assay_output_node n0;
-        bool known, within, good = true;
-
-        assay_output_root(&n0, &s->ask.m->heads[s->expected].t, s->orders[0]);
-        good = assay_output_elements(g, n0.dtype) == n0.count;
-        for (int64_t i = 0; good && i < n0.count; i++)
-            good = fits_at(s, &n0, 0, i, &known, &within);
-        if (good)
-            s->orders[1][0] = 0;
-    }
+    if (given > 1 && first_is_right(s))
+        s->orders[1][0] = 0;
     return true;
 }
 
@@ -486,7 +288,8 @@ static void choose_probes(struct assay_output_search *s)
         count = assay_output_elements(g, dtype);
         i = (int64_t)(at / assay_dtype_bytes(dtype));
         if (tries < 32 * PROBES && s->n_probes < PROBES / 2 && i < count &&
-            as_expected(s, count, k, i, assay_output_read(g, dtype, k, i)))
+            assay_output_as_expected(s, count, k, i,
+                                     assay_output_read(g, dtype, k, i)))
             continue;
         s->probes[s->n_probes].sample = k;
         s->probes[s->n_probes++].byte = (int64_t)at;
@@ -505,7 +308,7 @@ static void look_at_values(struct assay_output_search *s)
         assay_output_root(&n, &m->heads[h].t, s->orders[0]);
         for (size_t k = 0; k < m->n_samples; k++)
             for (int64_t i = 0; n.t->values[k] != NULL && i < n.count; i++)
-                s->given[bucket_of(
+                s->given[assay_output_bucket(
                     assay_output_load(n.t->values[k], n.dtype, i))] = 1;
     }
     for (size_t k = 0; k < m->n_samples; k++) {

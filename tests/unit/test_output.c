@@ -3,7 +3,8 @@
  * Every transformation between a model's output and what was read is found in
  * what was made with it, on integers and floats; what is none: test_output_none.c.
  *
- * links: host-tools/output/search.c host-tools/output/root.c
+ * links: host-tools/output/search.c host-tools/output/judge.c
+ * links: host-tools/output/root.c
  * links: host-tools/output/step_value.c host-tools/output/step_index.c
  * links: host-tools/output/notice.c host-tools/output/value.c
  * links: host-tools/output/table.c

@@ -3,7 +3,8 @@
  * Outputs read in another arrangement: axes, strides, blocks, places, types;
  * on integers and floats, odd shapes, and with a second step.
  *
- * links: host-tools/output/search.c host-tools/output/root.c
+ * links: host-tools/output/search.c host-tools/output/judge.c
+ * links: host-tools/output/root.c
  * links: host-tools/output/step_value.c host-tools/output/step_index.c
  * links: host-tools/output/notice.c host-tools/output/value.c
  * links: host-tools/output/table.c

@@ -3,7 +3,8 @@
  * No cause where there is none: what is equal matches, noise stays
  * unexplained, and what is too small to prove anything proves nothing.
  *
- * links: host-tools/output/search.c host-tools/output/root.c
+ * links: host-tools/output/search.c host-tools/output/judge.c
+ * links: host-tools/output/root.c
  * links: host-tools/output/step_value.c host-tools/output/step_index.c
  * links: host-tools/output/notice.c host-tools/output/value.c
  * links: host-tools/output/table.c
