@@ -117,8 +117,6 @@ static int read_pair(struct assay_image_pair *p, const struct assay_options *o,
         own.spec.width = p->picture.width;
         own.spec.height = p->picture.height;
     }
-    rc = assay_image_wanted(&p->doors, n_inputs, o, told != NULL ? &own : NULL,
-                            index, err);
     rc = assay_image_wanted(&p->doors, n_inputs, o, &own, index, err);
     if (rc < 0)
         return rc;

@@ -68,9 +68,8 @@ static const struct {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare",   "image",   "keygen",  "pair",   "deploy",
-    "compare",   "triage",  "keygen",  "pair",   "deploy",
-    "self-test", "nightly", "history", "report", "vectors",
+    "compare", "keygen",  "pair",   "deploy",  "self-test",
+    "nightly", "history", "report", "vectors",
 };
 
 static const struct {
@@ -270,8 +269,7 @@ void assay_options_help(FILE *f, enum assay_command c)
             fprintf(f, "\n%*s", 31, "");
         print_wrapped(f, e->help, 31);
     }
-    if (c != ASSAY_CMD_INFO && c != ASSAY_CMD_TRIAGE) {
-    if (c != ASSAY_CMD_INFO && c != ASSAY_CMD_IMAGE) {
+    if (c != ASSAY_CMD_INFO && c != ASSAY_CMD_TRIAGE && c != ASSAY_CMD_IMAGE) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }
@@ -455,13 +453,15 @@ static int check_triage(const struct assay_options *o, struct assay_err *err)
     return any ? 0
                : assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_TRIAGE_NOTHING,
                                     NULL);
+}
+
 /* output: what was read, and a letterbox that is whole. */
 static int check_output(const struct assay_options *o, struct assay_err *err)
 {
     if (o->read.n == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_OUTPUT_NO_GOT,
                                   NULL);
-    if (o->image[0] > 0 && o->size[0] == 0)
+    if (o->picture_size[0] > 0 && o->size[0] == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_OUTPUT_NO_SIZE,
                                   NULL);
     return 0;

@@ -103,14 +103,14 @@ struct assay_options {
     struct assay_strings scales, vendor;
     const char *compiled, *float_model; /* for their hashes only */
     const char *previous;               /* an earlier run's report */
-    const char *stage[8];             /* triage: by enum assay_stage */
-    struct assay_strings scale, logs; /* triage */
-    const char *bundle;               /* triage: zip to write, or NULL */
-    struct assay_strings read;  /* output: what the application read */
-    bool one_sample;            /* --sample was given */
-    enum assay_column column;   /* output: whose outputs; HOST: the golden's */
-    uint32_t image[2], size[2]; /* output: width, height; 0: not given */
-    bool corner;                /* output: the picture is at the top left */
+    const char *stage[8];               /* triage: by enum assay_stage */
+    struct assay_strings scale, logs;   /* triage */
+    const char *bundle;                 /* triage: zip to write, or NULL */
+    struct assay_strings read;          /* output: what the application read */
+    bool one_sample;                    /* --sample was given */
+    enum assay_column column; /* output: whose outputs; HOST: the golden's */
+    uint32_t picture_size[2], size[2]; /* output: width, height; 0: none */
+    bool corner; /* output: the picture is at the top left */
     bool json_stdout;
     const char *json;
     const char *save;       /* fit-arith: numerics file to write */

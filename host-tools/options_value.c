@@ -318,6 +318,8 @@ static int store_stage(struct assay_options *o, const char *name,
            !names_stage(name + 2, stages[i]))
         i++;
     return set_string(&o->stage[i], name, value, err);
+}
+
 static int store_image(struct assay_options *o, enum assay_option_key key,
                        const char *name, const char *value,
                        struct assay_err *err)
@@ -336,6 +338,8 @@ static int store_image(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_RAW: return set_string(&t->raw, name, value, err);
     default: return set_string(&t->show, name, value, err);
     }
+}
+
 /* "1920x1080". */
 static int parse_size(uint32_t out[2], const char *name, const char *value,
                       struct assay_err *err)
@@ -451,7 +455,8 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_SCALES: return add_string(&o->scales, name, value, err);
     case ASSAY_OPT_FED: return add_string(&o->fed, name, value, err);
     case ASSAY_OPT_READ: return add_string(&o->read, name, value, err);
-    case ASSAY_OPT_IMAGE_SIZE: return parse_size(o->image, name, value, err);
+    case ASSAY_OPT_IMAGE_SIZE:
+        return parse_size(o->picture_size, name, value, err);
     case ASSAY_OPT_MODEL_SIZE: return parse_size(o->size, name, value, err);
     case ASSAY_OPT_VENDOR: return add_string(&o->vendor, name, value, err);
     case ASSAY_OPT_STAGE: return store_stage(o, name, value, err);

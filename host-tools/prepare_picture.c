@@ -104,9 +104,9 @@ int assay_pictures_open(struct assay_pictures *p,
                         const struct assay_options *o, struct assay_err *err)
 {
     struct assay_options only = *o;
+    struct assay_image_told told;
     uint32_t n_inputs;
     int rc = assay_image_options(&p->ask, o, err);
-
     bool configured = q->vendor != NULL &&
                       (q->vendor->yaml.present || q->vendor->deps.present);
 
@@ -114,7 +114,7 @@ int assay_pictures_open(struct assay_pictures *p,
         rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_PICTURE_AS, "file",
                                 o->inputs.v[0], NULL);
     only.model = NULL;
-    if (!configured)
+    if (p->ask.typed || !configured)
         only.vendor.n = 0;
     p->slice = q->slice;
     p->note = &q->note;
@@ -122,9 +122,10 @@ int assay_pictures_open(struct assay_pictures *p,
     p->maker.make = make;
     if (rc == 0)
         rc = find_input(p, err);
+    told.spec = p->ask.spec;
+    told.typed = p->ask.typed;
     if (rc == 0)
-        rc = assay_image_wanted(&p->doors, &n_inputs, &only,
-                                p->ask.typed ? &p->ask.spec : NULL, 0, err);
+        rc = assay_image_wanted(&p->doors, &n_inputs, &only, &told, 0, err);
     if (rc < 0)
         return rc;
     p->spec = p->doors.v[0].wanted.spec;

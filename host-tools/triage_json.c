@@ -141,7 +141,7 @@ static json_t *step(const struct assay_transition *s)
         "bad_samples", samples(s), "tensors", tensors(s));
 }
 
-static json_t *layers(const struct assay_evidence *e)
+static json_t *layers(const struct assay_triage_evidence *e)
 {
     json_t *out = json_array();
     uint32_t worst[MAX_ROWS], n = assay_evidence_worst(e, worst, MAX_ROWS);
@@ -161,7 +161,7 @@ static json_t *layers(const struct assay_evidence *e)
     return out;
 }
 
-static json_t *sensitive(const struct assay_evidence *e)
+static json_t *sensitive(const struct assay_triage_evidence *e)
 {
     json_t *out = json_array();
 
@@ -178,7 +178,7 @@ static json_t *sensitive(const struct assay_evidence *e)
     return out;
 }
 
-static json_t *badcases(const struct assay_evidence *e)
+static json_t *badcases(const struct assay_triage_evidence *e)
 {
     json_t *out = json_array();
 
@@ -193,7 +193,7 @@ static json_t *badcases(const struct assay_evidence *e)
     return out;
 }
 
-static json_t *dtypes(const struct assay_evidence *e)
+static json_t *dtypes(const struct assay_triage_evidence *e)
 {
     json_t *out = json_array();
 
@@ -230,7 +230,7 @@ static json_t *logs(const struct assay_log *log)
     return out;
 }
 
-static json_t *files(const struct assay_evidence *e)
+static json_t *files(const struct assay_triage_evidence *e)
 {
     json_t *out = json_array();
 
@@ -254,7 +254,7 @@ static json_t *name_of(const struct assay_triage *t, int at)
 
 json_t *assay_triage_json(const struct assay_triage *t)
 {
-    const struct assay_evidence *e = t->evidence;
+    const struct assay_triage_evidence *e = t->evidence;
     json_t *steps = json_array();
 
     for (uint32_t i = 0; i < t->n_steps; i++)

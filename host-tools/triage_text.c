@@ -311,7 +311,7 @@ static void put_quant_nodes(FILE *f, const struct assay_vendor *v)
     }
 }
 
-static void put_layers(FILE *f, const struct assay_evidence *e)
+static void put_layers(FILE *f, const struct assay_triage_evidence *e)
 {
     uint32_t worst[WORST], n = assay_evidence_worst(e, worst, WORST);
     bool nodes = e->vendor != NULL && e->vendor->n_quant_nodes > 0;
@@ -334,7 +334,7 @@ static void put_layers(FILE *f, const struct assay_evidence *e)
         put_quant_nodes(f, e->vendor);
 }
 
-static void put_badcases(FILE *f, const struct assay_evidence *e)
+static void put_badcases(FILE *f, const struct assay_triage_evidence *e)
 {
     char line[600], output[200], value[60];
 
@@ -375,7 +375,7 @@ static void put_dtype(FILE *f, const struct assay_dtype_verdict *v)
                          assay_num_u(v->line).text, "near", near, NULL));
 }
 
-static void put_dtypes(FILE *f, const struct assay_evidence *e)
+static void put_dtypes(FILE *f, const struct assay_triage_evidence *e)
 {
     char line[256];
 

@@ -130,7 +130,6 @@ enum assay_fed assay_fed_of(enum assay_knob knob,
 static const char *type_word(const struct assay_reading *r)
 {
     switch (r->spec.type) {
-    case ASSAY_IMAGE_NV12: return r->spec.widen ? "YUV444 of NV12" : "NV12";
     case ASSAY_IMAGE_NV12:
         if (!r->spec.widen)
             return "NV12";

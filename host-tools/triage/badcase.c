@@ -18,7 +18,7 @@ static int failed(const char *file, struct assay_err *err)
                       "%s: too many bad cases, or no memory for them", file);
 }
 
-static struct assay_badcase *find(struct assay_evidence *e, uint32_t from,
+static struct assay_badcase *find(struct assay_triage_evidence *e, uint32_t from,
                                   const char *output, const char *metric)
 {
     for (uint32_t i = from; i < e->n_badcases; i++)
@@ -28,7 +28,7 @@ static struct assay_badcase *find(struct assay_evidence *e, uint32_t from,
     return NULL;
 }
 
-static int add(struct assay_evidence *e, const char *output, const char *metric,
+static int add(struct assay_triage_evidence *e, const char *output, const char *metric,
                double index, const char *file, struct assay_err *err)
 {
     struct assay_badcase *b;
@@ -51,7 +51,7 @@ static int add(struct assay_evidence *e, const char *output, const char *metric,
 }
 
 struct reader {
-    struct assay_evidence *e;
+    struct assay_triage_evidence *e;
     const char *file;
     enum part part;
     uint32_t from; /* rows of this file */
@@ -102,7 +102,7 @@ static int read_row(struct reader *r)
     return rc;
 }
 
-int assay_evidence_badcases(struct assay_evidence *e, const char *text,
+int assay_evidence_badcases(struct assay_triage_evidence *e, const char *text,
                             size_t n, const char *file, struct assay_err *err)
 {
     struct reader *r = assay_calloc(1, sizeof(*r));

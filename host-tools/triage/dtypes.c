@@ -16,7 +16,7 @@ static int failed(const char *file, struct assay_err *err)
                       "%s: too many modules, or no memory for them", file);
 }
 
-static int add_row(struct assay_evidence *e, struct assay_dtype_row **rows,
+static int add_row(struct assay_triage_evidence *e, struct assay_dtype_row **rows,
                    uint32_t *n, uint32_t *cap, const char *module, size_t len,
                    const char *dtype, const char *file, uint32_t line,
                    struct assay_err *err)
@@ -35,7 +35,7 @@ static int add_row(struct assay_evidence *e, struct assay_dtype_row **rows,
 
 /* ---- model_check_result.txt --------------------------------------------- */
 
-int assay_evidence_check(struct assay_evidence *e, const char *text, size_t n,
+int assay_evidence_check(struct assay_triage_evidence *e, const char *text, size_t n,
                          const char *file, struct assay_err *err)
 {
     struct assay_cells *row = assay_alloc(sizeof(*row));
@@ -81,7 +81,7 @@ struct key {
 };
 
 struct python {
-    struct assay_evidence *e;
+    struct assay_triage_evidence *e;
     const char *file;
     struct assay_err *err;
     uint32_t line;
@@ -196,7 +196,7 @@ static int token(struct python *p, const char **at, const char *end)
     return 0;
 }
 
-int assay_evidence_config(struct assay_evidence *e, const char *text, size_t n,
+int assay_evidence_config(struct assay_triage_evidence *e, const char *text, size_t n,
                           const char *file, struct assay_err *err)
 {
     struct python p = {.e = e, .file = file, .err = err, .line = 1};
@@ -219,7 +219,7 @@ int assay_evidence_config(struct assay_evidence *e, const char *text, size_t n,
 /* ---- qconfig_changelogs.txt ---------------------------------------------- */
 
 /* The word that ends in "Template", or NULL. */
-static const char *template_of(struct assay_evidence *e, const char *line,
+static const char *template_of(struct assay_triage_evidence *e, const char *line,
                                size_t n)
 {
     const char *hit = memmem(line, n, "Template", 8), *from = hit;
@@ -306,7 +306,7 @@ static bool says_missed(const char *line, size_t n)
     return false;
 }
 
-static int change(struct assay_evidence *e, const struct assay_lines *l,
+static int change(struct assay_triage_evidence *e, const struct assay_lines *l,
                   const char *by, const char *file, struct assay_err *err)
 {
     struct key module = module_of(l->line, l->len);
@@ -339,7 +339,7 @@ static int change(struct assay_evidence *e, const struct assay_lines *l,
     return c->module != NULL && c->text != NULL ? 0 : failed(file, err);
 }
 
-int assay_evidence_changes(struct assay_evidence *e, const char *text, size_t n,
+int assay_evidence_changes(struct assay_triage_evidence *e, const char *text, size_t n,
                            const char *file, struct assay_err *err)
 {
     struct assay_lines l;

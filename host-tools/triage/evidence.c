@@ -143,13 +143,13 @@ static int no_memory(struct assay_err *err)
     return assay_fail(err, ASSAY_EMEMORY, "out of memory");
 }
 
-const char *assay_evidence_text(struct assay_evidence *e, const char *s,
+const char *assay_evidence_text(struct assay_triage_evidence *e, const char *s,
                                 size_t n)
 {
     return assay_arena_str(e->arena, s, n);
 }
 
-void *assay_evidence_grow(struct assay_evidence *e, void *array, uint32_t *n,
+void *assay_evidence_grow(struct assay_triage_evidence *e, void *array, uint32_t *n,
                           uint32_t *cap, size_t size)
 {
     void *old, *grown;
@@ -172,9 +172,9 @@ void *assay_evidence_grow(struct assay_evidence *e, void *array, uint32_t *n,
     return (char *)old + size * (*n)++;
 }
 
-int assay_evidence_new(struct assay_evidence **out, struct assay_err *err)
+int assay_evidence_new(struct assay_triage_evidence **out, struct assay_err *err)
 {
-    struct assay_evidence *e = assay_calloc(1, sizeof(*e));
+    struct assay_triage_evidence *e = assay_calloc(1, sizeof(*e));
 
     if (e == NULL || (e->arena = assay_arena_new()) == NULL) {
         assay_free(e);
@@ -184,7 +184,7 @@ int assay_evidence_new(struct assay_evidence **out, struct assay_err *err)
     return 0;
 }
 
-void assay_evidence_free(struct assay_evidence *e)
+void assay_evidence_free(struct assay_triage_evidence *e)
 {
     if (e == NULL)
         return;
@@ -193,7 +193,7 @@ void assay_evidence_free(struct assay_evidence *e)
     assay_free(e);
 }
 
-static int keep_file(struct assay_evidence *e, const char *path,
+static int keep_file(struct assay_triage_evidence *e, const char *path,
                      enum assay_evidence_kind kind, struct assay_err *err)
 {
     struct assay_evidence_file *f = assay_evidence_grow(
@@ -206,7 +206,7 @@ static int keep_file(struct assay_evidence *e, const char *path,
     return 0;
 }
 
-static int read_text(struct assay_evidence *e, const char *text, size_t n,
+static int read_text(struct assay_triage_evidence *e, const char *text, size_t n,
                      const char *path, bool named, struct assay_err *err)
 {
     static const assay_evidence_reader_fn readers[] = {
@@ -253,7 +253,7 @@ static bool is_text(const char *path)
     return n > 0 && memchr(head, '\0', n) == NULL && memcmp(head, "PK", 2) != 0;
 }
 
-static int add_file(struct assay_evidence *e, const char *path, bool named,
+static int add_file(struct assay_triage_evidence *e, const char *path, bool named,
                     struct assay_err *err)
 {
     uint8_t *data = NULL;
@@ -279,7 +279,7 @@ static bool skipped(const char *name, const char *const *skip)
     return false;
 }
 
-static int add_folder(struct assay_evidence *e, const char *path, int depth,
+static int add_folder(struct assay_triage_evidence *e, const char *path, int depth,
                       const char *const *skip, struct assay_err *err)
 {
     struct assay_names names;
@@ -301,7 +301,7 @@ static int add_folder(struct assay_evidence *e, const char *path, int depth,
     return rc;
 }
 
-int assay_evidence_add(struct assay_evidence *e, const char *path, bool named,
+int assay_evidence_add(struct assay_triage_evidence *e, const char *path, bool named,
                        const char *const *skip, struct assay_err *err)
 {
     if (assay_file_is_folder(path))
@@ -309,7 +309,7 @@ int assay_evidence_add(struct assay_evidence *e, const char *path, bool named,
     return add_file(e, path, named, err);
 }
 
-int assay_evidence_finish(struct assay_evidence *e, struct assay_err *err)
+int assay_evidence_finish(struct assay_triage_evidence *e, struct assay_err *err)
 {
     const char **paths =
         assay_arena_array(e->arena, (size_t)e->n_files + 1, sizeof(*paths));

@@ -66,7 +66,7 @@ static double one_scale(const char *text)
 }
 
 /* "<class 'nn.Conv2d'>" is nn.Conv2d. */
-static const char *op_text(struct assay_evidence *e, const char *t)
+static const char *op_text(struct assay_triage_evidence *e, const char *t)
 {
     size_t n;
 
@@ -78,7 +78,7 @@ static const char *op_text(struct assay_evidence *e, const char *t)
     return assay_evidence_text(e, t, n);
 }
 
-static int add_layer(struct assay_evidence *e, const struct assay_cells *row,
+static int add_layer(struct assay_triage_evidence *e, const struct assay_cells *row,
                      const struct layer_columns *c, const char *file,
                      uint32_t line, struct assay_err *err)
 {
@@ -132,7 +132,7 @@ static bool is_row(struct assay_cells *row, const struct assay_lines *l,
     return n == 0 || strspn(row->v[0], "-=+:") < n;
 }
 
-int assay_evidence_layers(struct assay_evidence *e, const char *text, size_t n,
+int assay_evidence_layers(struct assay_triage_evidence *e, const char *text, size_t n,
                           const char *file, struct assay_err *err)
 {
     struct assay_cells *row = assay_alloc(sizeof(*row));
@@ -184,7 +184,7 @@ struct sensitive_columns {
     const char *metric_name;
 };
 
-static int add_sensitive(struct assay_evidence *e,
+static int add_sensitive(struct assay_triage_evidence *e,
                          const struct assay_cells *row,
                          const struct sensitive_columns *c, const char *file,
                          struct assay_err *err)
@@ -212,7 +212,7 @@ static int add_sensitive(struct assay_evidence *e,
                : too_many(file, err);
 }
 
-int assay_evidence_sensitive(struct assay_evidence *e, const char *text,
+int assay_evidence_sensitive(struct assay_triage_evidence *e, const char *text,
                              size_t n, const char *file, struct assay_err *err)
 {
     struct assay_cells *row = assay_alloc(sizeof(*row));
@@ -254,7 +254,7 @@ static double badness(const struct assay_layer_row *r)
 }
 
 /* The csv and the txt of one comparison say the same. */
-static bool listed(const struct assay_evidence *e, const uint32_t *v,
+static bool listed(const struct assay_triage_evidence *e, const uint32_t *v,
                    uint32_t n, uint32_t i)
 {
     const struct assay_layer_row *a = &e->layers[i];
@@ -269,7 +269,7 @@ static bool listed(const struct assay_evidence *e, const uint32_t *v,
     return false;
 }
 
-uint32_t assay_evidence_worst(const struct assay_evidence *e, uint32_t *out,
+uint32_t assay_evidence_worst(const struct assay_triage_evidence *e, uint32_t *out,
                               uint32_t n)
 {
     uint32_t have = 0;

@@ -24,7 +24,7 @@ struct assay_triage {
     uint32_t n_steps;
     struct assay_transition steps[ASSAY_STAGE_COUNT];
     struct assay_triage_scales scales;
-    struct assay_evidence *evidence;
+    struct assay_triage_evidence *evidence;
     struct assay_log log;
     /* Steps that break: the first; the first that is not only training's. -1:
      * none. */

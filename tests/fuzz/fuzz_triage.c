@@ -23,7 +23,7 @@ static void must(bool yes)
         abort();
 }
 
-static void judge(const struct assay_evidence *e)
+static void judge(const struct assay_triage_evidence *e)
 {
     uint32_t worst[3], n = assay_evidence_worst(e, worst, 3);
 
@@ -43,7 +43,7 @@ static void judge(const struct assay_evidence *e)
 
 static void read_as(assay_evidence_reader_fn read, const char *text, size_t n)
 {
-    struct assay_evidence *e = NULL;
+    struct assay_triage_evidence *e = NULL;
     struct assay_err err = {0};
 
     must(assay_evidence_new(&e, &err) == 0);

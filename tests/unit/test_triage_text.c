@@ -57,9 +57,9 @@ static const char changes[] = "ModuleNameTemplate\n"
                               "ConvDtypeTemplate\n"
                               "  a: qint16 -> qint8\n";
 
-static struct assay_evidence *fresh(void)
+static struct assay_triage_evidence *fresh(void)
 {
-    struct assay_evidence *e;
+    struct assay_triage_evidence *e;
 
     assert_int_equal(assay_evidence_new(&e, NULL), 0);
     return e;
@@ -82,7 +82,7 @@ static void test_probe(void **state)
 
 static void test_layers(void **state)
 {
-    struct assay_evidence *e = fresh();
+    struct assay_triage_evidence *e = fresh();
     uint32_t worst[4];
 
     (void)state;
@@ -101,7 +101,7 @@ static void test_layers(void **state)
 
 static void test_badcases(void **state)
 {
-    struct assay_evidence *e = fresh();
+    struct assay_triage_evidence *e = fresh();
 
     (void)state;
     assert_int_equal(
@@ -117,7 +117,7 @@ static void test_badcases(void **state)
 
 static void test_dtypes(void **state)
 {
-    struct assay_evidence *e = fresh();
+    struct assay_triage_evidence *e = fresh();
 
     (void)state;
     assert_int_equal(
@@ -166,7 +166,7 @@ static void test_hostile(void **state)
         for (size_t k = 0; k < files[f].n; k++) {
             size_t n = k % 2 == 0 ? k : files[f].n;
             char *copy = malloc(n + 1); /* its end is its end */
-            struct assay_evidence *e = fresh();
+            struct assay_triage_evidence *e = fresh();
             int rc;
 
             memcpy(copy, files[f].text, n);
