@@ -223,6 +223,8 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
     p->note.shape = reference_shape;
     rc = assay_prepare_names(o, err);
     if (rc == 0)
+        rc = assay_pictures_check(o, err);
+    if (rc == 0)
         rc = open_case(p, o, &model, err);
     if (rc == 0)
         rc = assay_model_open(&p->slice, model, &p->note, err);

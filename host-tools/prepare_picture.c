@@ -12,6 +12,25 @@ bool assay_pictures_are(const struct assay_options *o)
            (o->image.as != NULL || assay_picture_is_one(o->inputs.v[0]));
 }
 
+int assay_pictures_check(const struct assay_options *o, struct assay_err *err)
+{
+    const struct assay_image_texts *t = &o->image;
+    const char *given = t->as != NULL       ? "--as"
+                        : t->range != NULL  ? "--range"
+                        : t->resize != NULL ? "--resize"
+                        : t->mean != NULL   ? "--mean-value"
+                        : t->scale != NULL  ? "--scale-value"
+                        : t->raw != NULL    ? "--raw"
+                                            : NULL;
+
+    if (given == NULL && o->command == ASSAY_CMD_RUN && o->set.n > 0)
+        given = "--set";
+    return given == NULL || (o->operand == NULL && assay_pictures_are(o))
+               ? 0
+               : assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_PICTURE_NONE,
+                                    "name", given, NULL);
+}
+
 int assay_pictures_new(struct assay_pictures **out, struct assay_err *err)
 {
     *out = assay_calloc(1, sizeof(**out));

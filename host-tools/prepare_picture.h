@@ -28,6 +28,9 @@ struct assay_pictures {
 
 /* Are the inputs pictures: by --as, or by what the first file begins with? */
 bool assay_pictures_are(const struct assay_options *o);
+/* Refuses options of pictures where there is none. */
+int assay_pictures_check(const struct assay_options *o, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 /* Before the case is opened: *out is owned, its maker not yet usable. */
 int assay_pictures_new(struct assay_pictures **out, struct assay_err *err)
     ASSAY_MUST_CHECK;

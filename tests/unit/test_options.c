@@ -130,7 +130,7 @@ static const struct {
     {"mutate case --layer a", "assay mutate needs what to change: --set"},
     {"mutate case --layer a --set R1", "assay mutate needs a file to write"},
     {"mutate case --target x", "'--target' has no meaning for 'assay mutate'"},
-    {"run case --set R1", "'--set' has no meaning for 'assay run'"},
+    {"show case --set R1", "'--set' has no meaning for 'assay show'"},
     {"replay", "assay replay needs a bundle: FILE.assay"},
     {"replay a.assay --numerics nash", "'--numerics' has no meaning"},
     {"--frob", "unknown option '--frob'"},
