@@ -212,7 +212,7 @@ def layer_name(qualified):
     return qualified
 
 
-# ---- one stage ----------------------------------------------------------------
+# ---- one stage ------------------------------------------------------------
 
 class Stage:
     def __init__(self, name, model, patterns):
@@ -304,7 +304,7 @@ class Stage:
             h.remove()
 
 
-# ---- all stages -----------------------------------------------------------------
+# ---- all stages -----------------------------------------------------------
 
 def layer_map(stages):
     names = {}

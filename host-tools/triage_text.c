@@ -85,7 +85,7 @@ static void put_table(FILE *f, const struct assay_triage *t)
             fprintf(f, " %-27s %7s %7s %-15s %8s %9s %9s %15s %s\n",
                     stage_name((enum assay_stage)i), "-", "-", "-", "-", "-",
                     "-", "-", "missing");
-        else if (step < t->n_steps && t->steps[step].to == (enum assay_stage)i)
+        while (step < t->n_steps && t->steps[step].to == (enum assay_stage)i)
             put_row(f, &t->steps[step++]);
     }
 }

@@ -44,7 +44,6 @@ static int add(struct assay_triage_evidence *e, const char *output, const char *
         return failed(file, err);
     b->output = assay_evidence_text(e, output, strlen(output));
     b->metric = assay_evidence_text(e, metric, strlen(metric));
-    b->file = file;
     b->sample = (int64_t)index;
     b->value = NAN;
     return b->output != NULL && b->metric != NULL ? 0 : failed(file, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two arrays of one tensor in two stages: numbers that add up over samples.
+ * Two arrays of one tensor in two stages, in one sample.
  * Pure; any thread.
  */
 #ifndef ASSAY_TRIAGE_COMPARE_H
@@ -44,16 +44,13 @@ enum assay_incomparable assay_pair_check(const struct assay_array *a,
                                          const struct assay_pair_scale *qa,
                                          const struct assay_pair_scale *qb,
                                          uint8_t perm[ASSAY_MAX_RANK]);
-/* After assay_pair_check said that it can be done. `s` is overwritten. */
+/* After assay_pair_check said that it can be done. `s` is overwritten; of arrays
+ * that are equal, what only a break needs (ends, zeros, bags) stays 0. */
 void assay_pair_compare(struct assay_pair_stats *s, const struct assay_array *a,
                         const struct assay_array *b,
                         const struct assay_pair_scale *qa,
                         const struct assay_pair_scale *qb,
                         const uint8_t perm[ASSAY_MAX_RANK]);
-/* Adds the numbers of another sample. */
-void assay_pair_merge(struct assay_pair_stats *s,
-                      const struct assay_pair_stats *more);
-
 double assay_pair_cosine(const struct assay_pair_stats *s);
 double assay_pair_l1(const struct assay_pair_stats *s);    /* mean |d| */
 double assay_pair_error(const struct assay_pair_stats *s); /* |d| / |a| */

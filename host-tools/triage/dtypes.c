@@ -18,8 +18,7 @@ static int failed(const char *file, struct assay_err *err)
 
 static int add_row(struct assay_triage_evidence *e, struct assay_dtype_row **rows,
                    uint32_t *n, uint32_t *cap, const char *module, size_t len,
-                   const char *dtype, const char *file, uint32_t line,
-                   struct assay_err *err)
+                   const char *dtype, const char *file, struct assay_err *err)
 {
     struct assay_dtype_row *r =
         assay_evidence_grow(e, rows, n, cap, sizeof(*r));
@@ -28,8 +27,6 @@ static int add_row(struct assay_triage_evidence *e, struct assay_dtype_row **row
         return failed(file, err);
     r->module = assay_evidence_text(e, module, len);
     r->dtype = dtype;
-    r->file = file;
-    r->line = line;
     return r->module != NULL ? 0 : failed(file, err);
 }
 
@@ -62,7 +59,7 @@ int assay_evidence_check(struct assay_triage_evidence *e, const char *text, size
         cell = assay_cells_text(row, name);
         if (word != NULL && cell[0] != '\0')
             rc = add_row(e, &e->got, &e->n_got, &e->cap_got, cell, strlen(cell),
-                         word, file, l.number, err);
+                         word, file, err);
     }
     assay_free(row);
     if (rc == 0 && e->n_got == before)
@@ -84,7 +81,6 @@ struct python {
     struct assay_triage_evidence *e;
     const char *file;
     struct assay_err *err;
-    uint32_t line;
     int depth;                 /* of brackets */
     struct key keys[MAX_NEST]; /* the last key at each depth */
     struct key done;           /* the module that has its dtype */
@@ -123,7 +119,7 @@ static int take_dtype(struct python *p, const char *dtype)
         return 0;
     p->done = *module; /* the first of a list */
     return add_row(p->e, &p->e->config, &p->e->n_config, &p->e->cap_config,
-                   module->text, module->len, dtype, p->file, p->line, p->err);
+                   module->text, module->len, dtype, p->file, p->err);
 }
 
 /* A quoted text from at; its end, or the text's. */
@@ -184,7 +180,6 @@ static int token(struct python *p, const char **at, const char *end)
         *at = s;
         return 0;
     }
-    p->line += *s == '\n';
     if (*s == '{' || *s == '[' || *s == '(') {
         p->depth++;
         if (p->depth < MAX_NEST)
@@ -199,7 +194,7 @@ static int token(struct python *p, const char **at, const char *end)
 int assay_evidence_config(struct assay_triage_evidence *e, const char *text, size_t n,
                           const char *file, struct assay_err *err)
 {
-    struct python p = {.e = e, .file = file, .err = err, .line = 1};
+    struct python p = {.e = e, .file = file, .err = err};
     const char *at = text, *end = text + n;
     uint32_t before = e->n_config;
     int rc = 0;

@@ -27,26 +27,24 @@ enum assay_evidence_kind assay_evidence_probe(const char *text, size_t n);
 struct assay_layer_row {
     const char *name, *base_op, *analy_op, *shape, *dtype, *file;
     double qscale, cosine, l1, atol, max_qscale_diff;
-    double base_min, analy_min, base_max, analy_max, base_mean, analy_mean;
-    uint32_t line;
+    double base_min, analy_min, base_max, analy_max;
 };
 
 /* The sample that is worst by a metric: of one output, or ("") of all. */
 struct assay_badcase {
-    const char *output, *metric, *file;
+    const char *output, *metric;
     int64_t sample;
     double value; /* NAN: not said */
 };
 
 struct assay_sensitive_op {
-    const char *name, *op, *metric, *dtype, *file;
+    const char *name, *op, *metric, *dtype;
     double value;
 };
 
 /* What a module is to give, or gives: "qint16", "float16". */
 struct assay_dtype_row {
-    const char *module, *dtype, *file;
-    uint32_t line;
+    const char *module, *dtype;
 };
 
 /* One line of the log of changes. */

@@ -10,7 +10,7 @@
 /* Columns of the table, in the order of the fields below. */
 struct layer_columns {
     int name, base_op, analy_op, shape, dtype, qscale, cosine, l1, atol, lsb,
-        base_min, analy_min, base_max, analy_max, base_mean, analy_mean;
+        base_min, analy_min, base_max, analy_max;
 };
 
 static bool read_head(struct layer_columns *c, const struct assay_cells *head)
@@ -33,8 +33,6 @@ static bool read_head(struct layer_columns *c, const struct assay_cells *head)
         {&c->analy_min, "analy_model_min"},
         {&c->base_max, "base_model_max"},
         {&c->analy_max, "analy_model_max"},
-        {&c->base_mean, "base_model_mean"},
-        {&c->analy_mean, "analy_model_mean"},
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -80,7 +78,7 @@ static const char *op_text(struct assay_triage_evidence *e, const char *t)
 
 static int add_layer(struct assay_triage_evidence *e, const struct assay_cells *row,
                      const struct layer_columns *c, const char *file,
-                     uint32_t line, struct assay_err *err)
+                     struct assay_err *err)
 {
     struct assay_layer_row *r = assay_evidence_grow(e, &e->layers, &e->n_layers,
                                                     &e->cap_layers, sizeof(*r));
@@ -105,7 +103,6 @@ static int add_layer(struct assay_triage_evidence *e, const struct assay_cells *
             return too_many(file, err);
     }
     r->file = file;
-    r->line = line;
     r->qscale = one_scale(assay_cells_text(row, c->qscale));
     r->cosine = assay_cells_number(row, c->cosine);
     r->l1 = assay_cells_number(row, c->l1);
@@ -115,8 +112,6 @@ static int add_layer(struct assay_triage_evidence *e, const struct assay_cells *
     r->analy_min = assay_cells_number(row, c->analy_min);
     r->base_max = assay_cells_number(row, c->base_max);
     r->analy_max = assay_cells_number(row, c->analy_max);
-    r->base_mean = assay_cells_number(row, c->base_mean);
-    r->analy_mean = assay_cells_number(row, c->analy_mean);
     return 0;
 }
 
@@ -152,7 +147,7 @@ int assay_evidence_layers(struct assay_triage_evidence *e, const char *text, siz
         } else if (is_row(row, &l, style) &&
                    assay_cells_text(row, c.name)[0] != '\0' &&
                    strcmp(assay_cells_text(row, c.name), "...") != 0) {
-            rc = add_layer(e, row, &c, file, l.number, err);
+            rc = add_layer(e, row, &c, file, err);
         }
     }
     assay_free(row);
@@ -205,7 +200,6 @@ static int add_sensitive(struct assay_triage_evidence *e,
     s->op = op_text(e, op);
     s->dtype = assay_evidence_text(e, dtype, strlen(dtype));
     s->metric = c->metric_name;
-    s->file = file;
     s->value = value;
     return s->name != NULL && s->op != NULL && s->dtype != NULL
                ? 0

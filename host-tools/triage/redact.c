@@ -319,11 +319,11 @@ static bool path_char(char c)
 static size_t path_root(const struct text *t)
 {
     static const char *const roots[] = {
-        "/home/",         "/root",      "/Users/", "/mnt/",   "/data/",
-        "/opt/",          "/tmp/",      "/var/",   "/usr/",   "/etc/",
-        "/workspace",     "/work/",     "/srv/",   "/media/", "/nfs/",
-        "/run/",          "/userdata/", "/app/",   "/lib/",   "/private/",
-        "/open_explorer", "~/",         "$HOME/",  "${HOME}/"};
+        "/home/",     "/root",  "/Users/", "/mnt/",     "/data/",
+        "/opt/",      "/tmp/",  "/var/",   "/usr/",     "/etc/",
+        "/workspace", "/srv/",  "/media/", "/nfs/",     "/run/",
+        "/userdata/", "/app/",  "/lib/",   "/private/", "/open_explorer",
+        "~/",         "$HOME/", "${HOME}/"};
     const char *p = t->at;
 
     if (p > t->from && (word_char(p[-1]) || p[-1] == '.' || p[-1] == '>' ||

@@ -164,7 +164,6 @@ static void take(struct run *r, struct assay_tensor_step *x, uint32_t sample,
         x->worst_sample = sample;
         x->reason = reason;
     }
-    assay_pair_merge(&x->all, s);
     x->samples++;
     if (p->cosine > 1.0 || (breaks && !p->breaks) ||
         (breaks == p->breaks && error > p->error)) {

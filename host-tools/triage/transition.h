@@ -45,7 +45,7 @@ struct assay_tensor_step {
     bool same_a, same_b; /* equal in all samples */
     uint64_t hash_a, hash_b;
     uint32_t samples, worst_sample;
-    struct assay_pair_stats all, worst;
+    struct assay_pair_stats worst;
     enum assay_step_reason reason; /* NONE: it does not break */
 };
 

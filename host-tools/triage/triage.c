@@ -94,23 +94,41 @@ static int collect_scales(struct assay_triage *t,
     return rc;
 }
 
+static int compare_two(struct assay_triage *t, const struct assay_stage_set *a,
+                       const struct assay_stage_set *b,
+                       const struct assay_model_note *note, bool *compared,
+                       struct assay_err *err)
+{
+    struct assay_transition *s = &t->steps[t->n_steps];
+    int rc = assay_transition_run(s, t->arena, a, b, &t->scales, note, err);
+
+    t->n_steps += rc == 0;
+    *compared = rc == 0 && s->verdict != ASSAY_STEP_INCOMPARABLE;
+    return rc;
+}
+
 static int compare_stages(struct assay_triage *t,
                           const struct assay_model_note *note,
                           struct assay_err *err)
 {
-    const struct assay_stage_set *before = NULL;
+    /* over: the last stage that could be compared, where `before` could not. */
+    const struct assay_stage_set *before = NULL, *over = NULL;
     int rc = 0;
 
     for (int i = 0; i < ASSAY_STAGE_COUNT && rc == 0; i++) {
         const struct assay_stage_set *set = &t->sets[i];
+        bool compared = true;
 
         if (set->path == NULL)
             continue;
-        if (before != NULL) {
-            rc = assay_transition_run(&t->steps[t->n_steps], t->arena, before,
-                                      set, &t->scales, note, err);
-            t->n_steps += rc == 0;
-        }
+        if (before != NULL)
+            rc = compare_two(t, before, set, note, &compared, err);
+        if (rc == 0 && !compared && over == NULL)
+            over = before;
+        else if (rc == 0 && !compared)
+            rc = compare_two(t, over, set, note, &compared, err);
+        if (compared)
+            over = NULL;
         before = set;
     }
     return rc;

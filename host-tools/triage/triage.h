@@ -22,7 +22,9 @@ struct assay_triage {
     struct assay_stage_set sets[ASSAY_STAGE_COUNT];
     uint32_t n_stages; /* that are there */
     uint32_t n_steps;
-    struct assay_transition steps[ASSAY_STAGE_COUNT];
+    /* In the order of the later stage; behind a stage that cannot be compared
+     * with its neighbours one over it. */
+    struct assay_transition steps[2 * ASSAY_STAGE_COUNT];
     struct assay_triage_scales scales;
     struct assay_triage_evidence *evidence;
     struct assay_log log;

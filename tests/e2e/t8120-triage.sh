@@ -120,6 +120,27 @@ run "$assay" triage --quantized-bc "$c/quantized.bc" --hbm "$n/hbm/0000" \
     --board "$work/deploy/board"
 expect_rc 1 "other names of samples"
 expect_out '^note: quantized.bc has 3 and hbm 0 samples' "are told"
+# A stage that names everything otherwise does not hide a break.
+python3 - "$c/hbm" "$work/renamed" <<'PY'
+import os, sys, zipfile
+os.mkdir(sys.argv[2])
+for name in os.listdir(sys.argv[1]):
+    with zipfile.ZipFile(os.path.join(sys.argv[1], name)) as a, \
+            zipfile.ZipFile(os.path.join(sys.argv[2], name), "w") as b:
+        for n in a.namelist():
+            b.writestr(n if n[:2] == "__" else "x_" + n, a.read(n))
+PY
+run "$assay" triage --quantized-bc "$c/quantized.bc" --hbm "$work/renamed" \
+    --board "$work/deploy/board"
+expect_rc 1 "a stage with other names"
+expect_out '^ hbm -> board .*not comparable' "cannot be compared"
+expect_out '^quantized.bc -> hbm: nothing to compare: hbm has none of that' \
+    "and why"
+expect_out '^first break: quantized.bc -> board ' "the step over it is"
+run "$assay" triage --quantized-bc "$c/quantized.bc" --hbm "$work/renamed" \
+    --board "$c/board"
+expect_rc 5 "where nothing breaks, that is no match"
+expect_out '^ quantized.bc -> board .* ok$' "though the others agree"
 mkdir "$work/empty" "$work/mixed" "$work/lone"
 cp "$c/hbm/0000.npz" "$n/hbm/0000/out.npy" "$work/mixed"
 cp -r "$c/board" "$work/lone"

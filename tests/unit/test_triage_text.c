@@ -91,7 +91,6 @@ static void test_layers(void **state)
     assert_int_equal(e->n_layers, 2);
     assert_string_equal(e->layers[0].shape, "torch.Size([1, 8])");
     assert_true(e->layers[0].qscale == 0.5 && e->layers[0].base_max == 10);
-    assert_true(isnan(e->layers[0].base_mean));
     assert_int_equal(assay_evidence_worst(e, worst, 4), 2);
     assert_int_equal(worst[0], 0);
     assert_string_equal(assay_layer_row_error(&e->layers[0]), "clipped");
