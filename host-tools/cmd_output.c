@@ -183,10 +183,10 @@ static void print_evidence(const struct findings *f,
     if (e->same_numbers)
         say(ASSAY_MSG_OUTPUT_SAME_NUMBERS, "", "", NULL, NULL, NULL, NULL);
     if (e->has_ratio)
-        say(ASSAY_MSG_OUTPUT_RATIO, "ratio", assay_num_g(8, e->ratio).text,
+        say(ASSAY_MSG_OUTPUT_RATIO, "ratio", assay_num_g(6, e->ratio).text,
             NULL, NULL, NULL, NULL);
     if (e->has_offset)
-        say(ASSAY_MSG_OUTPUT_OFFSET, "offset", assay_num_g(8, e->offset).text,
+        say(ASSAY_MSG_OUTPUT_OFFSET, "offset", assay_num_g(6, e->offset).text,
             NULL, NULL, NULL, NULL);
     for (size_t k = 0; k < e->n_first; k++) {
         assay_message(line, sizeof(line), ASSAY_MSG_OUTPUT_FIRST, "sample",
