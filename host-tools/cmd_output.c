@@ -26,7 +26,7 @@ static const char *head_name(const struct findings *f, size_t h)
     return f->c.heads[h].t.name;
 }
 
-/* ---- verdict -------------------------------------------------------------- */
+/* ---- verdict ------------------------------------------------------------- */
 
 static bool all_layout(const struct assay_output_hit *h)
 {
@@ -78,7 +78,7 @@ static bool was_read(const struct findings *f, size_t head)
     return false;
 }
 
-/* ---- text ----------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
 /* Names come from files: control bytes do not steer a terminal. */
 static void print_line(char *line)
@@ -278,7 +278,7 @@ static void print_text(const struct findings *f, enum assay_verdict v)
         say(ASSAY_MSG_OUTPUT_NOT_READ, "outputs", text, NULL, NULL, NULL, NULL);
 }
 
-/* ---- JSON ----------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------- */
 
 static json_t *hits_json(const struct findings *f,
                          const struct assay_output_result *r)
@@ -385,7 +385,7 @@ static int write_json(const struct assay_options *o, const struct findings *f,
                              o->json != NULL ? o->json : "");
 }
 
-/* ---- command -------------------------------------------------------------- */
+/* ---- command ------------------------------------------------------------- */
 
 static int look(struct findings *f, struct assay_err *err)
 {

@@ -248,7 +248,7 @@ void assay_options_help(FILE *f, enum assay_command c)
             fprintf(f, "\n%*s", 31, "");
         print_wrapped(f, e->help, 31);
     }
-    if (c != ASSAY_CMD_INFO) {
+    if (c != ASSAY_CMD_INFO && c != ASSAY_CMD_OUTPUT) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }

@@ -47,7 +47,7 @@ static int no_memory(struct assay_err *err)
     return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
 }
 
-/* ---- whose output --------------------------------------------------------- */
+/* ---- whose output -------------------------------------------------------- */
 
 static bool same_letters(const char *a, const char *b)
 {
@@ -121,7 +121,7 @@ static bool holds_all(const struct reading *r, const struct array *x,
     return all;
 }
 
-/* ---- one array ------------------------------------------------------------ */
+/* ---- one array ----------------------------------------------------------- */
 
 static struct assay_output_got *find_got(struct reading *r, const char *name)
 {
@@ -218,7 +218,7 @@ static int take(struct reading *r, const struct array *x)
     return rc;
 }
 
-/* ---- files ---------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 static bool ends_with(const char *path, const char *suffix)
 {

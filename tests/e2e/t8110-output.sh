@@ -146,6 +146,13 @@ bad "short.npy" "$three" --got "$work/short.npy"
 mkdir "$work/nothing"
 bad "the folder is empty" "$three" --got "$work/nothing"
 
+# The table of the documents has every entry, and no other.
+table() { grep -oE "$1" "$2" | grep -oE '[A-Z][0-9]+' | sort -u; }
+expect "docs/outputs.md has the entries" test \
+    "$(table '^ASSAY_OUTPUT\([A-Z_]+, "[A-Z0-9]+"' \
+        "$ROOT/host-tools/output/output.def")" = \
+    "$(table '^\| [A-Z][0-9]+ \|' "$ROOT/docs/outputs.md")"
+
 # A column instead of the reference: outputs of a fixed-point model.
 horizon=$ROOT/tests/data/horizon
 run "$assay" output "$horizon" --got "$horizon/golden" -q
