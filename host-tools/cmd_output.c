@@ -26,7 +26,7 @@ static const char *head_name(const struct findings *f, size_t h)
     return f->c.heads[h].t.name;
 }
 
-/* ---- verdict -------------------------------------------------------------- */
+/* ---- verdict ------------------------------------------------------------- */
 
 static bool all_layout(const struct assay_output_hit *h)
 {
@@ -78,7 +78,7 @@ static bool was_read(const struct findings *f, size_t head)
     return false;
 }
 
-/* ---- text ----------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
 /* Names come from files: control bytes do not steer a terminal. */
 static void print_line(char *line)
@@ -183,10 +183,10 @@ static void print_evidence(const struct findings *f,
     if (e->same_numbers)
         say(ASSAY_MSG_OUTPUT_SAME_NUMBERS, "", "", NULL, NULL, NULL, NULL);
     if (e->has_ratio)
-        say(ASSAY_MSG_OUTPUT_RATIO, "ratio", assay_num_g(8, e->ratio).text,
+        say(ASSAY_MSG_OUTPUT_RATIO, "ratio", assay_num_g(6, e->ratio).text,
             NULL, NULL, NULL, NULL);
     if (e->has_offset)
-        say(ASSAY_MSG_OUTPUT_OFFSET, "offset", assay_num_g(8, e->offset).text,
+        say(ASSAY_MSG_OUTPUT_OFFSET, "offset", assay_num_g(6, e->offset).text,
             NULL, NULL, NULL, NULL);
     for (size_t k = 0; k < e->n_first; k++) {
         assay_message(line, sizeof(line), ASSAY_MSG_OUTPUT_FIRST, "sample",
@@ -278,7 +278,7 @@ static void print_text(const struct findings *f, enum assay_verdict v)
         say(ASSAY_MSG_OUTPUT_NOT_READ, "outputs", text, NULL, NULL, NULL, NULL);
 }
 
-/* ---- JSON ----------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------- */
 
 static json_t *hits_json(const struct findings *f,
                          const struct assay_output_result *r)
@@ -385,7 +385,7 @@ static int write_json(const struct assay_options *o, const struct findings *f,
                              o->json != NULL ? o->json : "");
 }
 
-/* ---- command -------------------------------------------------------------- */
+/* ---- command ------------------------------------------------------------- */
 
 static int look(struct findings *f, struct assay_err *err)
 {

@@ -269,7 +269,8 @@ void assay_options_help(FILE *f, enum assay_command c)
             fprintf(f, "\n%*s", 31, "");
         print_wrapped(f, e->help, 31);
     }
-    if (c != ASSAY_CMD_INFO && c != ASSAY_CMD_TRIAGE && c != ASSAY_CMD_IMAGE) {
+    if ((c & (ASSAY_CMD_INFO | ASSAY_CMD_TRIAGE | ASSAY_CMD_IMAGE |
+              ASSAY_CMD_OUTPUT)) == 0) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }

@@ -193,6 +193,7 @@ int assay_output_case_open(struct assay_output_case *c,
         return assay_fail_message(
             err, ASSAY_EUNSUPPORTED, ASSAY_MSG_OUTPUT_TOO_MANY, "count",
             assay_num_u(n).text, "limit", assay_num_u(MAX_HEADS).text, NULL);
+    c->slice = s;
     c->arena = assay_arena_new();
     if (c->arena == NULL)
         return no_memory(err);

@@ -12,6 +12,7 @@
 
 struct assay_output_case {
     struct assay_arena *arena;
+    const struct assay_slice *slice; /* borrowed */
     struct assay_output_model model;
     struct assay_output_head *heads; /* model.heads */
     struct assay_output_got *got;    /* by name, in the order of the files */

@@ -47,7 +47,7 @@ static int no_memory(struct assay_err *err)
     return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
 }
 
-/* ---- whose output --------------------------------------------------------- */
+/* ---- whose output -------------------------------------------------------- */
 
 static bool same_letters(const char *a, const char *b)
 {
@@ -121,7 +121,7 @@ static bool holds_all(const struct reading *r, const struct array *x,
     return all;
 }
 
-/* ---- one array ------------------------------------------------------------ */
+/* ---- one array ----------------------------------------------------------- */
 
 static struct assay_output_got *find_got(struct reading *r, const char *name)
 {
@@ -218,7 +218,7 @@ static int take(struct reading *r, const struct array *x)
     return rc;
 }
 
-/* ---- files ---------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 static bool ends_with(const char *path, const char *suffix)
 {
@@ -478,6 +478,40 @@ static int read_option(struct reading *r, const char *value)
     return read_path(r, value);
 }
 
+static bool is_output(const struct assay_output_case *c, const char *name)
+{
+    int64_t t = assay_slice_find_tensor(c->slice, name);
+
+    return t >= 0 && c->slice->tensors[t].is_output;
+}
+
+/* A dump of all tensors holds the outputs and inner ones: these are no
+ * outputs. Where no output has its name, the model may have been compiled to
+ * end at an inner tensor. */
+static void leave_out_inner(struct assay_output_case *c,
+                            const struct assay_model_note *note)
+{
+    size_t outputs = 0, n = 0;
+    char text[160];
+
+    for (size_t k = 0; k < c->n_got; k++)
+        outputs += is_output(c, c->got[k].name);
+    if (outputs == 0)
+        return;
+    for (size_t k = 0; k < c->n_got; k++) {
+        const char *name = c->got[k].name;
+
+        if (is_output(c, name) || assay_slice_find_tensor(c->slice, name) < 0)
+            c->got[n++] = c->got[k];
+    }
+    if (n < c->n_got && note->note != NULL)
+        note->note(note->self,
+                   assay_message(text, sizeof(text), ASSAY_MSG_OUTPUT_INNER,
+                                 "count", assay_num_u(c->n_got - n).text,
+                                 NULL));
+    c->n_got = n;
+}
+
 int assay_output_case_read(struct assay_output_case *c,
                            const struct assay_options *o,
                            const struct assay_model_note *note,
@@ -498,5 +532,7 @@ int assay_output_case_read(struct assay_output_case *c,
                                   NULL);
     for (size_t k = 0; rc == 0 && k < o->read.n; k++)
         rc = read_option(&r, o->read.v[k]);
+    if (rc == 0)
+        leave_out_inner(c, note);
     return rc;
 }

@@ -29,9 +29,9 @@ static struct assay_output_value read_at(const struct assay_output_search *s,
     int64_t inner = 1, first;
     double sum = 0.0;
 
-    if (n->undo == UNDO_NOTHING)
+    if (n->undo == ASSAY_OUTPUT_UNDO_NOTHING)
         return v;
-    if (n->undo == UNDO_SIGMOID)
+    if (n->undo == ASSAY_OUTPUT_UNDO_SIGMOID)
         return assay_output_float(1.0 / (1.0 + exp(-assay_output_real(v))));
     for (uint32_t a = (uint32_t)n->undo_axis + 1; a < n->rank; a++)
         inner *= n->dims[a];
@@ -100,7 +100,7 @@ static bool without_it(const struct assay_output_node *n, size_t sample,
 
     if (n->cut && a != NULL) /* the size itself is what is seen */
         a = a->from;
-    for (; a != NULL && n->undo == UNDO_NOTHING; a = a->from) {
+    for (; a != NULL && n->undo == ASSAY_OUTPUT_UNDO_NOTHING; a = a->from) {
         struct assay_output_value v = {.known = false};
 
         if (i < a->count)
@@ -125,7 +125,7 @@ static double surprise(struct assay_output_search *s,
         assay_output_as_expected(s, count, sample, i, g) ||
         without_it(n, sample, i, g))
         return 0.0;
-    if (n->undo != UNDO_NOTHING) {
+    if (n->undo != ASSAY_OUTPUT_UNDO_NOTHING) {
         double f = assay_output_real(read_at(s, n, sample, i));
 
         /* Where the function is flat, anything fits. */
@@ -181,7 +181,7 @@ bool assay_output_judge(struct assay_output_search *s,
     s->tried++;
     if (count <= 0 || (n->padded ? count > n->count : count != n->count))
         return false;
-    if (n->undo != UNDO_NOTHING &&
+    if (n->undo != ASSAY_OUTPUT_UNDO_NOTHING &&
         (count != n->count || (!g->raw && g->dtype != ASSAY_F32)))
         return false;
     for (size_t k = 0; k < s->n_probes; k++) {

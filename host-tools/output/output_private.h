@@ -21,7 +21,11 @@ typedef struct assay_output_value assay_output_at_fn(
     const struct assay_output_node *n, size_t sample, int64_t i);
 
 /* What is done to what was read before it is compared. */
-enum assay_output_undo { UNDO_NOTHING, UNDO_SIGMOID, UNDO_SOFTMAX };
+enum assay_output_undo {
+    ASSAY_OUTPUT_UNDO_NOTHING,
+    ASSAY_OUTPUT_UNDO_SIGMOID,
+    ASSAY_OUTPUT_UNDO_SOFTMAX
+};
 
 struct assay_output_node {
     const struct assay_output_node *from; /* NULL: a tensor of the model */

@@ -136,6 +136,13 @@ static bool same_quant(const struct assay_quant *a, const struct assay_quant *b)
            memcmp(a->scale, b->scale, a->n * sizeof(*a->scale)) == 0;
 }
 
+/* Gives the elements that it reads, perhaps elsewhere. */
+static bool moves(const char *op)
+{
+    return strcmp(op, "Transpose") == 0 || strcmp(op, "Reshape") == 0 ||
+           strcmp(op, "Flatten") == 0 || strstr(op, "queeze") != NULL;
+}
+
 /* How far in front of the output its Dequantize stands, with nothing but
  * other shapes behind it; -1: it has none. */
 static int dequantize_of(const struct assay_output_head *h)
@@ -143,9 +150,7 @@ static int dequantize_of(const struct assay_output_head *h)
     for (size_t k = 0; k < h->n_before; k++) {
         if (strstr(h->op[k], "equantize") != NULL)
             return (int)k;
-        if (strcmp(h->op[k], "Reshape") != 0 &&
-            strcmp(h->op[k], "Flatten") != 0 &&
-            strstr(h->op[k], "queeze") == NULL)
+        if (!moves(h->op[k]) || strcmp(h->op[k], "Transpose") == 0)
             break;
     }
     return -1;
@@ -344,7 +349,9 @@ void assay_output_roots(struct assay_output_search *s, size_t head,
     const struct assay_output_head *h = &assay_output_asking(s)->m->heads[head];
 
     as_it_is(s, head, samples, give);
+    /* In front of a move: the step that undoes it has the better words. */
     for (size_t k = 0; k < h->n_before; k++)
-        in_front(s, h, k, samples, give);
+        if (!moves(h->op[k]))
+            in_front(s, h, k, samples, give);
     scales(s, head, samples, give);
 }

@@ -241,7 +241,9 @@ static bool make_orders(struct assay_output_search *s, struct assay_arena *a)
             continue;
         s->only = given++ == 0 ? k : SIZE_MAX;
     }
-    s->n_orders = given > 1 ? 5 : n < ORDERS ? n : ORDERS;
+    s->n_orders = given > 1                 ? 5
+                  : n < ASSAY_OUTPUT_ORDERS ? n
+                                            : ASSAY_OUTPUT_ORDERS;
     for (size_t o = 0; o < s->n_orders; o++) {
         s->orders[o] = assay_arena_array(a, n, sizeof(*s->orders[o]));
         if (s->orders[o] == NULL)
@@ -275,7 +277,8 @@ static void choose_probes(struct assay_output_search *s)
     size_t n = s->ask.m->n_samples;
     uint64_t state = 1;
 
-    for (size_t tries = 0; tries < 64 * PROBES && s->n_probes < PROBES;
+    for (size_t tries = 0;
+         tries < 64 * ASSAY_OUTPUT_PROBES && s->n_probes < ASSAY_OUTPUT_PROBES;
          tries++) {
         size_t k = next_random(&state) % n, at = next_random(&state) % g->bytes;
         enum assay_dtype dtype = g->dtype;
@@ -287,7 +290,8 @@ static void choose_probes(struct assay_output_search *s)
             dtype = s->ask.m->heads[s->expected].t.dtype;
         count = assay_output_elements(g, dtype);
         i = (int64_t)(at / assay_dtype_bytes(dtype));
-        if (tries < 32 * PROBES && s->n_probes < PROBES / 2 && i < count &&
+        if (tries < 32 * ASSAY_OUTPUT_PROBES &&
+            s->n_probes < ASSAY_OUTPUT_PROBES / 2 && i < count &&
             assay_output_as_expected(s, count, k, i,
                                      assay_output_read(g, dtype, k, i)))
             continue;

@@ -8,10 +8,10 @@
 
 #include "host-tools/output/output_private.h"
 
-#define BUCKETS 4096 /* of values; collisions only cost bits */
-#define PROBES 256
-#define DTYPES 8
-#define ORDERS 16 /* of samples, at most */
+#define ASSAY_OUTPUT_BUCKETS 4096 /* of values; collisions only cost bits */
+#define ASSAY_OUTPUT_PROBES 256
+#define ASSAY_OUTPUT_DTYPES 8
+#define ASSAY_OUTPUT_ORDERS 16 /* of samples, at most */
 
 struct assay_output_search {
     struct assay_output_ask ask;
@@ -24,23 +24,26 @@ struct assay_output_search {
     size_t family, used;
     size_t best; /* bytes that the hits foretell */
     uint64_t tried;
-    size_t *orders[ORDERS]; /* whose output each sample is read as; own first */
+    size_t *orders
+        [ASSAY_OUTPUT_ORDERS]; /* whose output each sample is read as; own first */
     size_t n_orders;
     size_t only; /* the one sample that was read; SIZE_MAX: several */
     struct {
         size_t sample;
         int64_t byte;
-    } probes[PROBES];
+    } probes[ASSAY_OUTPUT_PROBES];
     size_t n_probes;
-    bool counted[DTYPES];
-    uint32_t often[DTYPES][BUCKETS]; /* values of what was read */
-    uint8_t given[BUCKETS];          /* values that outputs have */
-    uint8_t used_values[BUCKETS];
+    bool counted[ASSAY_OUTPUT_DTYPES];
+    uint32_t often[ASSAY_OUTPUT_DTYPES]
+                  [ASSAY_OUTPUT_BUCKETS]; /* values of what was read */
+    uint8_t given[ASSAY_OUTPUT_BUCKETS];  /* values that outputs have */
+    uint8_t used_values[ASSAY_OUTPUT_BUCKETS];
     double range_bits; /* of integers that were read */
     uint64_t read;     /* bytes in all samples */
 };
 
-unsigned assay_output_bucket(struct assay_output_value v); /* of BUCKETS */
+unsigned assay_output_bucket(
+    struct assay_output_value v); /* of ASSAY_OUTPUT_BUCKETS */
 /* As foretold, or not foretold at all (*known false); *within is set where it
  * is not the same bits. */
 bool assay_output_fits_at(const struct assay_output_search *s,

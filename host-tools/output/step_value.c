@@ -82,7 +82,7 @@ static void softmaxes(struct assay_output_search *s,
         if (assay_output_asking(s)->deeper > 0)
             continue;
         x = *n;
-        x.undo = UNDO_SOFTMAX;
+        x.undo = ASSAY_OUTPUT_UNDO_SOFTMAX;
         x.undo_axis = axis;
         assay_output_visit(s, &x, ASSAY_OUTPUT_SOFTMAX_MISSING,
                            "before softmax along axis %d", axis);
@@ -123,7 +123,7 @@ void assay_output_functions(struct assay_output_search *s,
     assay_output_visit(s, &x, ASSAY_OUTPUT_SIGMOID_TWICE, "sigmoid");
     if (assay_output_asking(s)->deeper == 0) {
         x = *n;
-        x.undo = UNDO_SIGMOID;
+        x.undo = ASSAY_OUTPUT_UNDO_SIGMOID;
         assay_output_visit(s, &x, ASSAY_OUTPUT_SIGMOID_MISSING,
                            "before sigmoid");
     }

@@ -4,8 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 
 for command in run import show info mutate replay impact lint fit-arith image \
-for command in run import show info mutate replay impact lint triage fit-arith \
-    pinpoint explain; do
+    output triage pinpoint explain; do
+for command in run import show info mutate replay impact lint fit-arith \
+    pinpoint explain output; do
     "$assay" $command --help >"$work/help.$command"
 done
 "$assay" --help >"$work/help"

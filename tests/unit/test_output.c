@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every transformation between a model's output and what was read is found in
- * what was made with it, on integers and floats; what is none: test_output_none.c.
+ * what was made with it, on integers and floats; what is none:
+ * test_output_none.c.
  *
  * links: host-tools/output/search.c host-tools/output/judge.c
  * links: host-tools/output/root.c
