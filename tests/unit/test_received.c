@@ -437,6 +437,36 @@ static void test_together(void **unused)
     assay_picture_close(&p);
 }
 
+/* Turned by a quarter, but after it was resized. */
+static void test_turned_last(void **unused)
+{
+    struct assay_picture p = picture_of(PHOTO, WIDTH, HEIGHT);
+    struct assay_received_wanted w = {0};
+    struct assay_image_adapted a;
+    const uint8_t *from;
+    struct assay_received *r;
+    uint8_t *bytes;
+
+    (void)unused;
+    assay_image_spec_init(&w.spec, ASSAY_IMAGE_RGB, 56, 68);
+    a = made_of(&w.spec, &p);
+    from = assay_image_result(&a)->data;
+    bytes = malloc((size_t)3 * 56 * 68);
+    assert_non_null(bytes);
+    for (size_t y = 0; y < 56; y++)
+        for (size_t x = 0; x < 68; x++) /* clockwise */
+            memcpy(bytes + 3 * (y * 68 + x), from + 3 * ((67 - x) * 56 + y), 3);
+    want_rgb(&w);
+    r = find(&p, &w, ASSAY_U8, bytes, (size_t)3 * 56 * 68);
+    assert_int_equal(r->changes, 1);
+    assert_true(has(r, &w, "Y13"));
+    assert_int_equal(r->hits[0].reading.turned_last, 6);
+    assay_received_free(r);
+    free(bytes);
+    assay_image_adapted_close(&a);
+    assay_picture_close(&p);
+}
+
 static void test_refused(void **unused)
 {
     struct assay_picture p = picture_of(PHOTO, 16, 16);
@@ -465,7 +495,7 @@ int main(void)
         cmocka_unit_test(test_clean),    cmocka_unit_test(test_seeded),
         cmocka_unit_test(test_memory),   cmocka_unit_test(test_blind),
         cmocka_unit_test(test_together), cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_turned_last),
     };
 
     return cmocka_run_group_tests_name("received", tests, NULL, NULL);
