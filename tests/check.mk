@@ -108,7 +108,8 @@ check-oracle: x86_64 aarch64 $(BUILD)/x86_64/tests/support/mlir_print \
 		onnxruntime tests/oracle/run.sh \
 		stand-in tests/oracle/nash.sh \
 		fit tests/oracle/fit.sh \
-		mlir tests/oracle/mlir.sh
+		mlir tests/oracle/mlir.sh \
+		image tests/oracle/image.sh
 # Not one of CHECKS: it fetches and emulates a Python of aarch64, for minutes.
 check-natural: x86_64
 	@BUILD=$(BUILD) tests/oracle/natural.sh $(NATURAL)

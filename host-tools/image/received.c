@@ -113,8 +113,9 @@ static bool is_likely(const struct search *s, const struct turned *t)
     for (uint32_t i = 0; i < t->n; i++)
         made += t->knobs[i] <= ASSAY_KNOB_PAD;
     return made <= 2 || !is_turned(t, ASSAY_KNOB_TURN) ||
-           t->r.spec.orientation == 1 ||
-           t->r.spec.orientation == s->j.facts.picture->orientation;
+           (t->r.turned_last == 0 &&
+            (t->r.spec.orientation == 1 ||
+             t->r.spec.orientation == s->j.facts.picture->orientation));
 }
 
 static int leaf(struct search *s, struct turned *t)

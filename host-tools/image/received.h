@@ -75,8 +75,9 @@ enum assay_memory {
 struct assay_reading {
     struct assay_image_spec spec; /* dense NHWC, whatever nchw below says */
     bool nchw;
-    bool swap_chroma; /* Y, V, U of three channels */
-    bool solved;      /* mean and scale were solved for */
+    uint8_t turned_last; /* EXIF's number, behind the resizing; 0: not */
+    bool swap_chroma;    /* Y, V, U of three channels */
+    bool solved;         /* mean and scale were solved for */
     enum assay_memory memory;
     size_t stride;
     int chroma_shift;       /* NV12: the pairs begin so many bytes too far */

@@ -25,6 +25,8 @@ enum values {
 #define MOST_PADDING 256u
 /* OpenCV's COLOR_RGB2YUV_I420 as one change: it differs in three things. */
 #define ARITH_I420 16u
+/* Turned behind the resizing: orientation + 8. */
+#define TURN_LAST 8u
 #define TYPE_WIDEN 16u
 #define TYPE_SWAP 32u
 
@@ -317,6 +319,9 @@ void assay_knobs_init(struct assay_knobs *k, const struct assay_knob_facts *f)
     add(k, ASSAY_KNOB_TURN, s->orientation);
     for (uint32_t i = 1; i <= 8; i++)
         add(k, ASSAY_KNOB_TURN, i);
+    /* What mirrors gives the same on both sides of a resizing. */
+    add(k, ASSAY_KNOB_TURN, TURN_LAST + 6);
+    add(k, ASSAY_KNOB_TURN, TURN_LAST + 8);
     add_all(k, ASSAY_KNOB_FIT, s->fit, ASSAY_FIT_COUNT);
     add_all(k, ASSAY_KNOB_FILTER, s->filter, ASSAY_FILTER_COUNT);
     /* What is wanted may have a pad of three values: it is never turned to. */
@@ -406,7 +411,12 @@ void assay_knob_turn(struct assay_reading *r, enum assay_knob knob,
         s->width = value >> 16;
         s->height = value & 0xffff;
         break;
-    case ASSAY_KNOB_TURN: s->orientation = (uint8_t)value; break;
+    case ASSAY_KNOB_TURN:
+        if (value > TURN_LAST)
+            r->turned_last = (uint8_t)(value - TURN_LAST);
+        else
+            s->orientation = (uint8_t)value;
+        break;
     case ASSAY_KNOB_FIT: s->fit = (enum assay_fit)value; break;
     case ASSAY_KNOB_FILTER: s->filter = (enum assay_filter)value; break;
     case ASSAY_KNOB_PAD:
@@ -453,7 +463,7 @@ void assay_knob_turn(struct assay_reading *r, enum assay_knob knob,
 static bool is_resized(const struct assay_reading *r,
                        const struct assay_picture *p)
 {
-    bool on_side = r->spec.orientation >= 5;
+    bool on_side = (r->spec.orientation >= 5) != (r->turned_last >= 5);
     uint32_t w = on_side ? p->height : p->width;
     uint32_t h = on_side ? p->width : p->height;
 
@@ -464,7 +474,7 @@ static bool is_resized(const struct assay_reading *r,
 static bool is_odd_shape(const struct assay_reading *r,
                          const struct assay_picture *p)
 {
-    bool on_side = r->spec.orientation >= 5;
+    bool on_side = (r->spec.orientation >= 5) != (r->turned_last >= 5);
     uint64_t w = on_side ? p->height : p->width;
     uint64_t h = on_side ? p->width : p->height;
 
@@ -505,8 +515,10 @@ bool assay_knob_matters(enum assay_knob knob, const struct assay_reading *r,
         /* Twice in 8 bits is not at all. */
         return s->centre != 2 || f->wanted->spec.centre != 0 ||
                assay_dtype_bytes(r->dtype) != 1;
-    case ASSAY_KNOB_SIZE:
     case ASSAY_KNOB_TURN:
+        return r->turned_last == 0 ||
+               (is_resized(r, f->picture) && !s->colour_first);
+    case ASSAY_KNOB_SIZE:
     case ASSAY_KNOB_TYPE:
     case ASSAY_KNOB_VALUES:
     case ASSAY_KNOB_MEMORY:

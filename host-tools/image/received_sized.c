@@ -11,13 +11,14 @@
 #define MOST 4096 /* windows of so many */
 
 static bool fits(const struct assay_judge_sized *z,
-                 const struct assay_image_spec *s)
+                 const struct assay_reading *r)
 {
-    const struct assay_image_spec *k = &z->spec;
+    const struct assay_image_spec *k = &z->spec, *s = &r->spec;
 
     return k->width == s->width && k->height == s->height &&
            k->orientation == s->orientation && k->fit == s->fit &&
-           k->filter == s->filter && memcmp(k->pad, s->pad, 3) == 0;
+           k->filter == s->filter && z->turned_last == r->turned_last &&
+           memcmp(k->pad, s->pad, 3) == 0;
 }
 
 /* How much a block tells: steps between neighbours, and colour. */
@@ -100,10 +101,21 @@ static void drop_oldest(struct assay_judge *j)
 static int make(struct assay_judge_sized *z, struct assay_judge *j,
                 struct assay_err *err)
 {
-    int rc = assay_image_sized(&z->picture, &z->spec, j->facts.picture, err);
+    struct assay_image_spec s = z->spec;
+    struct assay_picture p = {0}, turned = {0};
+    int rc;
 
-    if (rc < 0)
-        z->picture = (struct assay_picture){0};
+    if (z->turned_last >= 5) {
+        s.width = z->spec.height;
+        s.height = z->spec.width;
+    }
+    rc = assay_image_sized(&p, &s, j->facts.picture, err);
+    if (rc == 0 && z->turned_last > 0) {
+        rc = assay_picture_orient(&turned, &p, z->turned_last, err);
+        assay_picture_close(&p);
+        p = turned;
+    }
+    z->picture = rc == 0 ? p : (struct assay_picture){0};
     return rc;
 }
 
@@ -115,7 +127,7 @@ int assay_judge_sized_of(struct assay_judge_sized **out, struct assay_judge *j,
     int rc = 0;
 
     for (size_t i = 0; i < j->n_sized && z == NULL; i++) {
-        if (fits(&j->sized[i], &r->spec))
+        if (fits(&j->sized[i], r))
             z = &j->sized[i];
     }
     if (z == NULL) {
@@ -130,7 +142,8 @@ int assay_judge_sized_of(struct assay_judge_sized **out, struct assay_judge *j,
             j->cap_sized = cap;
         }
         z = &j->sized[j->n_sized];
-        *z = (struct assay_judge_sized){.spec = r->spec};
+        *z = (struct assay_judge_sized){.spec = r->spec,
+                                        .turned_last = r->turned_last};
         rc = make(z, j, err);
         if (rc < 0)
             return rc;

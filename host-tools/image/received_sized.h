@@ -15,7 +15,8 @@ struct assay_judge_window {
 };
 
 struct assay_judge_sized {
-    struct assay_image_spec spec; /* that it depends on */
+    struct assay_image_spec spec; /* that it depends on, */
+    uint8_t turned_last;          /* and this */
     struct assay_picture picture; /* data NULL: was dropped */
     uint32_t n_windows;           /* 0: the picture is too small for them */
     struct assay_judge_window windows[ASSAY_JUDGE_WINDOWS];

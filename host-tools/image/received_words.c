@@ -285,7 +285,11 @@ const char *assay_knob_value(enum assay_knob knob,
     out[0] = '\0';
     switch (knob) {
     case ASSAY_KNOB_SIZE: say(out, cap, "%ux%u", s->width, s->height); break;
-    case ASSAY_KNOB_TURN: word = turn_word(s->orientation); break;
+    case ASSAY_KNOB_TURN:
+        word = turn_word(r->turned_last > 0 ? r->turned_last : s->orientation);
+        if (r->turned_last > 0)
+            say(out, cap, "resized, then ");
+        break;
     case ASSAY_KNOB_FIT: word = assay_fit_name(s->fit); break;
     case ASSAY_KNOB_FILTER: word = assay_filter_name(s->filter); break;
     case ASSAY_KNOB_PAD:

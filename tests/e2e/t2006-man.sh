@@ -5,8 +5,6 @@
 
 for command in run import show info mutate replay impact lint fit-arith image \
     output triage pinpoint explain; do
-for command in run import show info mutate replay impact lint fit-arith \
-    pinpoint explain output; do
     "$assay" $command --help >"$work/help.$command"
 done
 "$assay" --help >"$work/help"

@@ -5,6 +5,7 @@
 # picture and an npy, to the sentence "your script feeds ...; the model wants
 # ...". What is fed is made by tests/support/fed.py, which shares nothing with
 # assay. docs/inputs.md has the walk.
+MACHINE=x86_64-san
 . "$(dirname "$0")/lib.sh"
 
 fed() {

@@ -10,6 +10,7 @@ import io
 import os
 import struct
 import subprocess
+import sys
 import zipfile
 
 TOP = "tests/fuzz/corpus"
@@ -393,6 +394,36 @@ def bundles():
         put("bundle", name + "-as-it-is", b"\0" + data)
 
 
+# ---- pictures: a spec's bytes, then a file --------------------------------------
+
+def pictures():
+    sys.path.insert(0, "tests/support")
+    import picture as maker
+    files = {}
+    for kind, size in (("photo", (12, 8)), ("gray", (5, 3))):
+        path = os.path.join(TOP, "picture.tmp")
+        maker.write_png(path, *size, maker.pixels(kind, *size))
+        with open(path, "rb") as f:
+            files[kind] = f.read()
+        os.remove(path)
+    for name in ("small", "progressive", "turned"):
+        with open("tests/data/pictures/%s.jpg" % name, "rb") as f:
+            files[name] = f.read()
+    # Type, width, height, orientation, fit and filter, colour, NV12's
+    # choices, layout, values, mean, scale, dtype, its scale, memory.
+    heads = (bytes([0, 8, 6, 1, 0, 0, 0, 1, 1, 0, 1, 0, 16, 1, 32, 7]),
+             bytes([3, 9, 7, 0, 1, 1, 0, 2, 16, 9, 1, 2, 8, 1, 1, 7]),
+             bytes([2, 4, 4, 6, 51, 19, 20, 0, 1, 0, 1, 0, 16, 0, 3, 7]))
+    for name, data in files.items():
+        for i, head in enumerate(heads):
+            put("picture", "%s-%d" % (name, i), head + data)
+    put("picture", "nv12", bytes([0, 8, 6, 1, 0, 0, 0, 1, 1, 0, 1, 0, 16, 1, 0,
+                                  48]) + bytes(range(72)))
+    put("picture", "bgr-stride",
+        bytes([4, 4, 2, 3, 2, 0, 0, 0, 4, 0, 1, 5, 16, 3, 16, 19]) +
+        bytes(range(32)))
+
+
 # ---- the engine: any bytes make a slice, so seeds only have to differ -------
 
 def engine():
@@ -408,3 +439,4 @@ arrays()
 options()
 onnx()
 bundles()
+pictures()

@@ -3,6 +3,7 @@
 BENCH_PROGRAMS := $(BUILD)/x86_64/kcheck \
 	$(BUILD)/x86_64/tests/perf/bench_compare \
 	$(BUILD)/x86_64/tests/perf/search_time \
+	$(BUILD)/x86_64/tests/perf/image_time \
 	$(BUILD)/x86_64/tests/perf/libicount.so \
 	$(BUILD)/aarch64/tests/perf/conv_run \
 	$(BUILD)/aarch64/tests/perf/probe_run
@@ -32,5 +33,9 @@ $(BUILD)/x86_64/tests/perf/bench_compare: \
 $(BUILD)/x86_64/tests/perf/search_time: \
 		$(BUILD)/x86_64/tests/perf/search_time.o \
 		$(call objs,x86_64,tests/support/edits.c tests/support/slices.c) \
+		$(x86_64_OBJ_host) $(x86_64_OBJ_both)
+	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+$(BUILD)/x86_64/tests/perf/image_time: \
+		$(BUILD)/x86_64/tests/perf/image_time.o \
 		$(x86_64_OBJ_host) $(x86_64_OBJ_both)
 	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)

@@ -3,7 +3,8 @@
 """bench.py BUILD: instructions a multiply-accumulate of the convolution
 kernels under the emulator, those of the fixed-point ends against the cheapest
 other end, probes against what they say that they cost, speed of the scalar
-kernels on this machine, and the comparison of equal tensors against memcmp.
+kernels on this machine, the comparison of equal tensors against memcmp, and
+a picture made into an input.
 Exit 1 when a limit is missed.
 """
 import json
@@ -47,6 +48,7 @@ WIDE_LIMIT = {"pw_14x14x96x576": 0.44, "pw_7x7x576x160": 0.40,
 SCALAR_SHAPES = ("pw_14x14x96x576", "conv3_14x14x64x64")
 SCALAR_LIMIT = 0.5  # GMAC/s
 SEARCH_LIMIT = 3.0  # times one run of the layer
+IMAGE_LIMIT = 30.0  # ms
 PROBE_LIMIT = 1.1  # times what a probe says that it costs
 
 
@@ -238,6 +240,18 @@ def search(build, tally):
                 (ratio, SEARCH_LIMIT))
 
 
+def image(build, tally):
+    """A JPEG of 1080p to NV12 of 640x640; CPU time."""
+    words = run([os.path.join(build, "x86_64/tests/perf/image_time")]
+                ).stdout.split()
+    got = dict(zip(words[::2], words[1::2]))
+    print("JPEG 1920x1080 (%s bytes) to NV12 640x640: %s ms, of which "
+          "decoding %s" % (got["jpeg_bytes"], got["image_ms"],
+                           got["decode_ms"]))
+    tally.judge(float(got["image_ms"]) <= IMAGE_LIMIT,
+                "image: %s ms, limit %.0f" % (got["image_ms"], IMAGE_LIMIT))
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: bench.py BUILD")
@@ -250,6 +264,7 @@ def main():
     scalar(sys.argv[1], tally)
     compare(sys.argv[1], tally)
     search(sys.argv[1], tally)
+    image(sys.argv[1], tally)
     print("%d passed, %d failed, %d skipped" %
           (tally.passed, tally.failed, tally.skipped))
     return 1 if tally.failed or not tally.passed else 0
