@@ -4,6 +4,8 @@
 #ifndef ASSAY_TESTS_PICTURE_BYTES_H
 #define ASSAY_TESTS_PICTURE_BYTES_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
