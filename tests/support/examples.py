@@ -53,7 +53,8 @@ def missing(expected, output):
 
 def main():
     document, build = sys.argv[1:3]
-    root = os.path.dirname(os.path.abspath(document))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(
+        os.path.abspath(__file__))))
     with open(document, encoding="utf-8") as f:
         text = f.read()
     commands = failures = 0
