@@ -100,6 +100,8 @@ int assay_vendor_read(struct assay_vendor *v, enum assay_vendor_kind kind,
         [ASSAY_VENDOR_QUANT_INFO] = assay_vendor_read_quant_info,
         [ASSAY_VENDOR_QUANT_CONFIG] = assay_vendor_read_quant_config,
         [ASSAY_VENDOR_DISAS] = assay_vendor_read_disas,
+        [ASSAY_VENDOR_MODEL_INFO] = assay_vendor_read_model_info,
+        [ASSAY_VENDOR_VERIFIER] = assay_vendor_read_verifier,
     };
 
     return readers[kind](v, data, n, file, err);
@@ -233,7 +235,7 @@ static int read_path(struct walk *w, const char *path, unsigned depth,
         return assay_fail(w->err, ASSAY_EFORMAT,
                           "%s: none of the vendor's files that are known: "
                           "hb_mapper YAML or log, quant_info.json, hbdk-disas "
-                          "--json",
+                          "--json, the text of model_info, hb_verifier's log",
                           path);
     w->v->n_ignored++;
     return 0;
@@ -276,6 +278,8 @@ void assay_vendor_free(struct assay_vendor *v)
 {
     if (v == NULL)
         return;
+    for (uint32_t i = 0; i < v->n_infos; i++)
+        assay_model_info_close(&v->infos[i]);
     assay_arena_free(v->arena);
     assay_free(v);
 }

@@ -5,7 +5,7 @@
  * make, against a model of two layers.
  *
  * corpus: tests/data/vendor
- * links: host-tools/vendor/ host-tools/model/file.c
+ * links: host-tools/vendor/ host-tools/model/file.c host-tools/model/model_info.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -ljansson -lyaml -lxxhash -lmbedcrypto
  */
