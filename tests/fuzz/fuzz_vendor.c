@@ -6,6 +6,7 @@
  *
  * corpus: tests/data/vendor
  * links: host-tools/vendor/ host-tools/model/file.c host-tools/preflight.c
+ * links: host-tools/model/model_info.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -ljansson -lyaml -lxxhash -lmbedcrypto
  */
