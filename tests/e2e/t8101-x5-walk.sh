@@ -159,14 +159,13 @@ fed feed photo.npy fed-nv21.npy nv21
 fed feed photo.npy fed-nv12.npy nv12
 fed feed photo.npy fed-yuv.npy not-centred
 fed feed small.npy fed-wide.npy nv12
-cp "$ROOT/docs/inputs.md" .
 PATH=$BUILD/$MACHINE:$PATH RUN_TIMEOUT=100 run python3 \
-    "$ROOT/tests/support/examples.py" inputs.md "$BUILD"
+    "$ROOT/tests/support/examples.py" "$ROOT/docs/inputs.md" "$BUILD" walk .
 expect_rc 0 "docs/inputs.md says the truth"
 expect_out '^[1-9][0-9]* commands' "and has transcripts"
 for id in $(sed -n 's/^ASSAY_FED([A-Z0-9_]*, "\([A-Z0-9]*\)".*/\1/p' \
     "$ROOT/host-tools/image/received.def" | sort -u); do
-    expect "$id is in docs/inputs.md" grep -q "^| $id |" inputs.md
+    expect "$id is in docs/inputs.md" grep -q "^| $id |" "$ROOT/docs/inputs.md"
     expect "$id is in docs/hypotheses.md" \
         grep -q "^| $id |" "$ROOT/docs/hypotheses.md"
 done
