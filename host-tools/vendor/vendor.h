@@ -31,6 +31,7 @@ enum assay_vendor_kind {
     ASSAY_VENDOR_ADVICE,    /* P_advice.json */
     ASSAY_VENDOR_MODEL_INFO,
     ASSAY_VENDOR_VERIFIER,
+    ASSAY_VENDOR_KINDS,
 };
 
 /* Where a node is said to run. */
