@@ -246,7 +246,7 @@ static void test_noise(void **unused)
 
     (void)unused;
     for (size_t k = 0; k < N_WANTS; k++)
-        for (int how = 0; how < (k % 4 == 0 ? 3 : 1); how++) {
+        for (int how = 0; how < (k % 4 == 0 ? 3 : k % 4 == 1 ? 1 : 0); how++) {
             struct assay_received_wanted w = {0};
             struct assay_image_adapted a;
             const struct assay_image_tensor *t;
