@@ -246,7 +246,7 @@ static void test_noise(void **unused)
 
     (void)unused;
     for (size_t k = 0; k < N_WANTS; k++)
-        for (int how = 0; how < (k % 4 == 0 ? 3 : 1); how++) {
+        for (int how = 0; how < (k % 4 == 0 ? 3 : k % 4 == 1 ? 1 : 0); how++) {
             struct assay_received_wanted w = {0};
             struct assay_image_adapted a;
             const struct assay_image_tensor *t;
@@ -378,8 +378,20 @@ static void test_memory(void **unused)
     free(bytes);
     assay_image_adapted_close(&padded);
     assay_image_adapted_close(&a);
+    assay_picture_close(&p);
+}
 
-    /* OpenCV's YCrCb: V before U. */
+/* OpenCV's YCrCb: V before U. */
+static void test_ycrcb(void **unused)
+{
+    struct assay_picture p = picture_of(PHOTO, WIDTH, HEIGHT);
+    struct assay_received_wanted w = {0};
+    struct assay_image_adapted a;
+    const struct assay_image_tensor *t;
+    struct assay_received *r;
+    uint8_t *bytes;
+
+    (void)unused;
     want_yuv444(&w);
     a = made_of(&w.spec, &p);
     t = assay_image_result(&a);
@@ -498,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_memory),   cmocka_unit_test(test_blind),
         cmocka_unit_test(test_together), cmocka_unit_test(test_noise),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_turned_last),
+        cmocka_unit_test(test_ycrcb),
     };
 
     return cmocka_run_group_tests_name("received", tests, NULL, NULL);
