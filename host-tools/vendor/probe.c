@@ -113,13 +113,13 @@ static enum assay_vendor_kind probe_text(const char *p, size_t n)
         has(p, n, "The converted model node information:") ||
         has(p, n, "The main quantized node information:"))
         return ASSAY_VENDOR_LOG;
-    if (is_runtime(p, n))
-        return ASSAY_VENDOR_RUNTIME;
     if (has(p, n, "HB_Verifier Starts") || has(p, n, "verifier tool version") ||
         has(p, n, "result Strict check "))
         return ASSAY_VENDOR_VERIFIER;
     if (assay_model_info_probe(p, n))
         return ASSAY_VENDOR_MODEL_INFO;
+    if (is_runtime(p, n))
+        return ASSAY_VENDOR_RUNTIME;
     if (is_time(p, n))
         return ASSAY_VENDOR_UNKNOWN;
     if (has(p, first, "Cosin Similarity") && has(p, first, "MAE"))
