@@ -5,6 +5,7 @@
 
 #include "host-tools/cmd.h"
 #include "host-tools/messages.h"
+#include "host-tools/preflight.h"
 #include "host-tools/prepare.h"
 
 static const char *or_dash(const char *text)
@@ -48,6 +49,26 @@ static void print_build(const struct assay_vendor *v)
                          or_dash(v->hb_mapper_version), NULL));
 }
 
+/* What the runtime said of itself and of what it loaded; assay run holds it
+ * against the rest. */
+static void print_runtime(const struct assay_vendor *v)
+{
+    char text[512], place[160];
+
+    for (uint32_t i = 0; i < v->n_claims; i++) {
+        const struct assay_claim *c = &v->claims[i];
+
+        if (c->by != ASSAY_BY_RUNTIME && c->by != ASSAY_BY_LOADED)
+            continue;
+        printf("%s\n",
+               assay_message(text, sizeof(text), ASSAY_MSG_VENDOR_RUNTIME, "by",
+                             assay_claim_by_name(c->by), "about",
+                             assay_claim_about_name(c->about), "value",
+                             c->value, "place",
+                             assay_claim_place(c, place, sizeof(place)), NULL));
+    }
+}
+
 static void print_rows(const struct assay_prepared *p)
 {
     const struct assay_slice *s = p->slice;
@@ -85,6 +106,7 @@ void assay_show_vendor(const struct assay_prepared *p)
     if (p->vendor == NULL)
         return;
     print_build(p->vendor);
+    print_runtime(p->vendor);
     if (p->vendor->n_nodes + p->vendor->n_quant_nodes > 0)
         print_rows(p);
     printf("\n%s\n",

@@ -58,6 +58,11 @@ expect_rc 0 "--dry-run"
 expect_out '^march +configuration +bayes-e +fits +build.yaml$' "its table"
 expect_out '^soc +runtime +x5 +fits +runtime.log line 1$' "with the line"
 
+run "$assay" show "$case"
+expect_out '^runtime: hbrt 3.15.55.0 .runtime.log line 2.$' "show has them, too"
+expect_out '^loaded model: model builder 1.99.0 .runtime.log line 4.$' \
+    "and of what was loaded"
+
 # against TEXT REGEX [OPTION...]: both sides in the first line, nothing ran.
 against() {
     local text=$1 regex=$2
