@@ -85,6 +85,7 @@ static int norm_of(struct assay_received_wanted *w,
 }
 
 static int from_config(struct assay_image_doors *out,
+                       const struct assay_options *o,
                        const struct assay_vendor_config *c,
                        const struct assay_vendor_input *in,
                        const struct assay_image_told *told,
@@ -111,6 +112,10 @@ static int from_config(struct assay_image_doors *out,
     w->spec.colour.range = strstr(in->space, "video") != NULL
                                ? ASSAY_RANGE_STUDIO
                                : ASSAY_RANGE_FULL;
+    if (o->image.range != NULL)
+        w->spec.colour.range = told->spec.colour.range;
+    w->spec.stride = told->spec.stride;
+    w->spec.align = told->spec.align;
     w->spec.fit = told->spec.fit;
     w->spec.filter = told->spec.filter;
     memcpy(w->spec.pad, told->spec.pad, sizeof(w->spec.pad));
@@ -165,7 +170,7 @@ static int from_vendor(struct assay_image_doors *out, uint32_t *n_inputs,
                                 "n", assay_num_u(*n_inputs).text, "index",
                                 assay_num_u(index).text, NULL);
     else
-        rc = from_config(out, c, in, told, err);
+        rc = from_config(out, o, c, in, told, err);
     assay_vendor_free(v);
     return rc;
 }
@@ -237,6 +242,18 @@ out:
     return rc;
 }
 
+/* An option that says what a configuration does; NULL: none is there. */
+static const char *said_twice(const struct assay_options *o)
+{
+    if (o->image.as != NULL)
+        return "--as";
+    if (o->image.mean != NULL)
+        return "--mean-value";
+    if (o->image.scale != NULL)
+        return "--scale-value";
+    return o->image.layout != NULL ? "--layout" : NULL;
+}
+
 /* A mean or a scale that is told and not applied is the model's. */
 static bool has_values(const struct assay_image_spec *s)
 {
@@ -256,8 +273,9 @@ int assay_image_wanted(struct assay_image_doors *out, uint32_t *n_inputs,
 
     memset(out, 0, sizeof(*out));
     *n_inputs = 1;
-    if (o->vendor.n > 0 && told->typed)
-        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_BOTH, NULL);
+    if (o->vendor.n > 0 && said_twice(o) != NULL)
+        rc = assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_BOTH,
+                                "option", said_twice(o), NULL);
     else if (o->vendor.n > 0)
         rc = from_vendor(out, n_inputs, o, told, index, err);
     else if (!told->typed)

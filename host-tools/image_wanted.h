@@ -33,8 +33,9 @@ struct assay_image_told {
 /*
  * Input number `index` of those that are pictures (*n_inputs of them, or 1).
  * told: without --vendor all of it, with it what no configuration holds: how
- * the picture is fitted, filtered, padded, turned, and how its colours are
- * converted but for their range.
+ * the picture is fitted, filtered, padded, turned, how its colours are
+ * converted, and the rows in memory. Options that say what a configuration says
+ * are refused, but for --range, which goes first.
  */
 int assay_image_wanted(struct assay_image_doors *out, uint32_t *n_inputs,
                        const struct assay_options *o,

@@ -62,8 +62,10 @@ static const struct {
      "say what turns the model's outputs into what an application read"},
     {ASSAY_CMD_FIT, "fit-arith", "CASE... | -m MODEL -i INPUT -r REFERENCE",
      "find the arithmetic that reproduces the goldens"},
-    {ASSAY_CMD_IMAGE, "image", "PICTURE --as TYPE --size WxH",
-     "make a model's input of a picture, step by step; --show: the way back"},
+    {ASSAY_CMD_IMAGE, "image",
+     "PICTURE --as TYPE --size WxH | PICTURE --got FILE --vendor PATH",
+     "make a model's input of a picture, step by step; --show: the way back; "
+     "--got: what an application did instead"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -203,6 +203,17 @@ expect_refused 2 'one picture for each --got' "two pictures, one tensor"
 config featuremap featuremap no_preprocess | grep -v _value >map.yaml
 run "$assay" image photo.png --got photo.npy --vendor map.yaml
 expect_refused 2 'input_type_rt of pictures' "an input that is no picture"
+run "$assay" image photo.png --got photo.npy --vendor rgb.yaml --as rgb
+expect_refused 2 '--vendor and --as exclude' "the type twice"
+run "$assay" image photo.png --vendor rgb.yaml --as rgb --size 64x48
+expect_refused 2 'no --got' "a configuration without --got"
+run "$assay" image photo.png wide.png --as rgb --size 64x48
+expect_refused 2 "unexpected operand 'wide.png'" "two pictures without --got"
+run "$assay" image photo.png --got photo.npy --vendor rgb.yaml -o x.npy
+expect_refused 2 '--got and -o exclude' "-o with --got"
+fed feed photo.npy fed.npy nv12-studio
+run "$assay" image photo.png --got fed.npy --vendor config.yaml --range studio
+expect_rc 0 "--range goes before the configuration"
 for n in 10 60 127 200 4000; do
     head -c "$n" photo.npy >cut.npy
     run "$assay" image photo.png --got cut.npy --vendor rgb.yaml
