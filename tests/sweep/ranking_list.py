@@ -7,7 +7,7 @@ import ranking_seeds as s
 # Pictures of the sizes that the models take: name -> width, height.
 SIZES = (("nash", 10, 12), ("x5/ppocr_cls", 192, 48), ("x5/ops_pre", 24, 20))
 
-EDGE = "sigmoid7"
+EDGE = "tanh10"
 
 
 def pictures():
@@ -25,6 +25,21 @@ def pictures():
             if feed == "rgb/64" and w * 3 % 64 == 0:
                 w -= 2
             yield s.Seed(letter, variant, name, s.pictured, wanted, feed, w, h)
+
+
+def photographs():
+    """a, c: a picture run through the model, other pixels on the board"""
+    for name, tensor, shape in (("nash", "img", (1, 12, 10, 3)),
+                                ("horizon", "x", (1, 3, 12, 12)),
+                                ("x5/ppocr_cls", "x", (1, 3, 48, 192))):
+        yield s.Seed("a", "run of a picture: BGR for RGB", name,
+                     s.photographed, tensor, "rgb", "bgr", shape)
+        yield s.Seed("c", "run of a picture: divided by 255", name,
+                     s.photographed, tensor, "rgb", "divided", shape)
+    for name in ("digits", "x5/digits"):
+        yield s.Seed("c", "run of a picture: not divided by 255", name,
+                     s.photographed, "input", "gray", "not divided",
+                     (1, 1, 8, 8))
 
 
 def inputs():
@@ -174,7 +189,7 @@ def builds():
 
 
 # Of these a quick run takes one a letter and model that the repository has.
-SETS = (pictures, inputs, tensors, outputs, versions, arithmetic, builds)
+SETS = (pictures, photographs, inputs, tensors, outputs, versions, arithmetic, builds)
 
 
 def seeds():

@@ -119,6 +119,45 @@ def pictured(tool, case, work, is_faulty, wanted, feed, width, height):
             wanted, "--size", "%dx%d" % (w, h), *more]
 
 
+def floats(rgb, how, is_nchw):
+    """The pixels as the model's first layer has them, with one fault."""
+    if how == "bgr":
+        rgb = fed.bgr(rgb)
+    if is_nchw:
+        rgb = fed.nchw(rgb)
+    scale = 255 if how == "divided" else 1
+    return fed.floats([v / scale for v in rgb])
+
+
+def photographed(tool, case, work, is_faulty, name, wanted, how, shape):
+    """A picture is the model's input; the board had other pixels. The clean
+    board has all tensors of a run."""
+    is_nchw, gray = shape[3] > 3, wanted == "gray"
+    h, w = shape[2:] if is_nchw else shape[1:3]
+    rgb = fed.picture(w, h)
+    if gray:
+        rgb = bytes(v for v in rgb[::3] for _ in range(3))
+    with open(work + "/0000.png", "wb") as f:
+        f.write(fed.png(w, h, rgb))
+    folder = case.copy(work)
+    command = ["run", "-m", folder + "/" + case.file, "-i",
+               work + "/0000.png", "--as", wanted, "--local"]
+    if os.path.exists(folder + "/scales.json"):
+        command += ["--scales", folder + "/scales.json"]
+    if gray:
+        command += ["--set", "divide=1"]
+        how = {"": "divided", "not divided": ""}[how if is_faulty else ""]
+    elif not is_faulty:
+        how = ""
+    if not is_faulty:
+        tool.run(*command, "-q", "--save-outputs", "-o", work + "/made",
+                 ok=(0, 5))
+        return command + ["--bpu", work + "/made/outputs"]
+    data = floats(rgb[::3] if gray else rgb, how, is_nchw and not gray)
+    return command + ["--bpu", rc.write(work, "board", [
+        {name: npz.Array("<f4", shape, bytes(data))}])]
+
+
 def received(tool, case, work, is_faulty, change):
     """Board: all tensors are right for what it got, which is not what was
     given. Only the inputs are dumped, and the outputs of the clean twin."""
