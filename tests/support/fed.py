@@ -191,4 +191,5 @@ def main():
         raise SystemExit(__doc__)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -110,7 +110,8 @@ def fields(buf):
 
 
 def constants(path):
-    """name -> npz.Array of a model's initializers that are stored raw."""
+    """name -> npz.Array of a model's initializers that are stored raw, or
+    as packed floats."""
     with open(path, "rb") as f:
         whole = f.read()
     out = {}
@@ -122,7 +123,55 @@ def constants(path):
                 continue
             t = {8: b"", 9: None, 2: 0}
             t.update(fields(v))
+            if t[9] is None and t[2] == 1:
+                t[9] = t.get(4) # packed floats lie as raw ones do
             dims = [d for k, d in fields(v) if k == 1 and isinstance(d, int)]
             if t[9] is not None and t[2] in DESCRS:
                 out[t[8].decode()] = npz.Array(DESCRS[t[2]], dims, t[9])
     return out
+
+
+def attribute_value(buf):
+    """(name, an integer, text, or a list of integers)."""
+    v, ints = {}, []
+    for number, x in fields(buf):
+        if number == 8 and isinstance(x, int):
+            ints.append(x)
+        elif number == 8: # packed
+            at = 0
+            while at < len(x):
+                n, at = read_varint(x, at)
+                ints.append(n)
+        else:
+            v[number] = x
+    ints = [i - (1 << 64) if i >> 63 else i for i in ints]
+    kind = v.get(20)
+    return v[1].decode(), (ints if kind == INTS else v[4].decode()
+                           if kind == STRING else v.get(3))
+
+
+class Node:
+    """A node of a model that was read."""
+
+    def __init__(self, buf):
+        self.name, self.op = "", ""
+        self.inputs, self.outputs, self.attrs = [], [], {}
+        for number, v in fields(buf):
+            if number == 1:
+                self.inputs.append(v.decode())
+            elif number == 2:
+                self.outputs.append(v.decode())
+            elif number == 3:
+                self.name = v.decode()
+            elif number == 4:
+                self.op = v.decode()
+            elif number == 5:
+                self.attrs.update([attribute_value(v)])
+
+
+def nodes(path):
+    """Of a model's graph, in order."""
+    with open(path, "rb") as f:
+        whole = f.read()
+    return [Node(v) for number, graph in fields(whole) if number == 7
+            for n, v in fields(graph) if n == 1]
