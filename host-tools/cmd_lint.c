@@ -11,9 +11,7 @@
 #include "host-tools/model/file.h"
 #include "host-tools/prepare.h"
 #include "host-tools/report/json_text.h"
-#include "kernels/kernels.h"
 #include "lib/core/buf.h"
-#include "lib/engine/plan.h"
 
 #define MAX_DTYPES (16u << 20)
 
@@ -146,20 +144,6 @@ static bool *given(const struct assay_prepared *p, struct assay_arena *arena)
     return v;
 }
 
-/* Indices, shapes and programs of a file are believed after this only. */
-static int check_plan(const struct assay_slice *s, struct assay_err *err)
-{
-    struct assay_kernel_table table;
-    struct assay_plan_limits limits = {0};
-    struct assay_plan *plan = NULL;
-    int rc;
-
-    assay_kernel_table_init(&table, assay_cpu_probe());
-    rc = assay_plan_new(&plan, s, &table, &limits, err);
-    assay_plan_free(plan);
-    return rc;
-}
-
 static int look(struct assay_findings *f, const struct assay_prepared *p,
                 const struct assay_options *o, struct assay_err *err)
 {
@@ -199,7 +183,7 @@ int assay_cmd_lint(const struct assay_options *o, int argc, char **argv)
     rc = assay_prepare(&p, o, &err);
     if (rc < 0)
         return assay_cmd_failed(&err);
-    rc = check_plan(p.slice, &err);
+    rc = assay_prepare_check(&p, &err);
     if (rc == 0)
         rc = look(&f, &p, o, &err);
     if (rc == 0 &&

@@ -412,7 +412,9 @@ int assay_cmd_output(const struct assay_options *o, int argc, char **argv)
     rc = assay_prepare(&p, o, &err);
     if (rc < 0)
         return assay_cmd_failed(&err);
-    rc = assay_output_case_open(&f.c, &p, o, &err);
+    rc = assay_prepare_check(&p, &err);
+    if (rc == 0)
+        rc = assay_output_case_open(&f.c, &p, o, &err);
     if (rc == 0)
         rc = assay_output_case_read(&f.c, o, &p.note, &err);
     if (rc == 0)

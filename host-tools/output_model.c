@@ -31,8 +31,12 @@ static int describe(struct assay_output_tensor *out, void ***values,
         for (uint32_t i = 0; i < t->rank; i++)
             out->axes[t->perm[i]] = t->axes[i];
     out->quant = t->quant;
-    if (t->quant.n > 1 && t->quant.axis >= 0)
+    if (t->quant.n > 1 && t->quant.axis >= 0 &&
+        (uint32_t)t->quant.axis < t->rank &&
+        t->dims[t->quant.axis] == (int64_t)t->quant.n)
         out->quant.axis = t->perm[t->quant.axis];
+    else if (t->quant.n > 1)
+        out->quant.n = 0; /* scales of something else */
     *values = assay_arena_array(a, n_samples + 1, sizeof(**values));
     zeros = assay_arena_array(a, (size_t)t->quant.n + 1, sizeof(*zeros));
     if (*values == NULL || zeros == NULL)

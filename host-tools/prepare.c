@@ -8,6 +8,8 @@
 #include "host-tools/model/file.h"
 #include "host-tools/model/record.h"
 #include "host-tools/prepare_picture.h"
+#include "kernels/kernels.h"
+#include "lib/engine/plan.h"
 
 /* What a report keeps; the first ones of very many. */
 #define MAX_TOLD 1000u
@@ -243,6 +245,19 @@ int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
         rc = assay_pictures_open(p->pictures, p, o, err);
     if (rc < 0)
         assay_prepare_close(p);
+    return rc;
+}
+
+int assay_prepare_check(const struct assay_prepared *p, struct assay_err *err)
+{
+    struct assay_kernel_table table;
+    struct assay_plan_limits limits = {0};
+    struct assay_plan *plan = NULL;
+    int rc;
+
+    assay_kernel_table_init(&table, assay_cpu_probe());
+    rc = assay_plan_new(&plan, p->slice, &table, &limits, err);
+    assay_plan_free(plan);
     return rc;
 }
 

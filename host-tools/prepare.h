@@ -33,6 +33,10 @@ struct assay_prepared {
 /* p must stay where it is until close: notes point into it. */
 int assay_prepare(struct assay_prepared *p, const struct assay_options *o,
                   struct assay_err *err) ASSAY_MUST_CHECK;
+/* Indices, shapes and programs of a file are believed after this only; where
+ * nothing is run. */
+int assay_prepare_check(const struct assay_prepared *p, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 void assay_prepare_close(struct assay_prepared *p);
 /* The path that --skip-if-missing looks at. */
 const char *assay_prepare_path(const struct assay_options *o);

@@ -154,6 +154,7 @@ int assay_prepare_vendor(struct assay_prepared *p,
     if (n == 0)
         return 0;
     rc = assay_vendor_load(&p->vendor, paths, n, err);
+    p->c.model_info = assay_vendor_model_info(p->vendor);
     return rc == 0 ? check(p, model, err) : rc;
 }
 

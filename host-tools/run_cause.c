@@ -119,6 +119,9 @@ static int search(struct assay_run *r, struct assay_run_suspect *k,
         k->has_layout = false;
     if (rc == 0 && k->found->n_proved == 0)
         rc = assay_run_segment_search(r, k, &o, err);
+    k->stale = rc == 0 && k->found->n_proved == 0 && k->found_before == NULL
+                   ? assay_run_cause_stale(r, k)
+                   : ASSAY_STALE_NO;
     return rc;
 }
 

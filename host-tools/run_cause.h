@@ -25,6 +25,13 @@ struct assay_run_settled {
     bool failed;       /* the one who was asked gave no answer */
 };
 
+/* What was got is another sample's tensor, of the reference. */
+enum assay_run_stale {
+    ASSAY_STALE_NO,
+    ASSAY_STALE_PREVIOUS, /* each is that of the sample before */
+    ASSAY_STALE_FIRST,    /* all are that of the first */
+};
+
 struct assay_run_suspect {
     uint32_t layer;
     enum assay_column column;
@@ -39,6 +46,7 @@ struct assay_run_suspect {
     /* Samples that what is proved was compared with, of those in which there
      * was something to compare. */
     uint32_t n_looked, n_there;
+    enum assay_run_stale stale; /* looked at where nothing is proved */
     bool searched, has_layout;
     struct assay_layout layout;
     /* So far every sample was another tensor of the slice, layout.n[0]. */
@@ -90,6 +98,9 @@ int assay_run_causes_search(struct assay_run *r, struct assay_err *err)
 const struct assay_run_suspect *assay_run_cause_of(const struct assay_run *r,
                                                    uint32_t layer,
                                                    enum assay_column column);
+/* run_cause_stale.c */
+enum assay_run_stale assay_run_cause_stale(const struct assay_run *r,
+                                           const struct assay_run_suspect *k);
 /* Is a cause known that gives every element, in the layer itself? */
 bool assay_run_cause_proved(const struct assay_run_suspect *k);
 void assay_run_causes_close(struct assay_run *r); /* idempotent */

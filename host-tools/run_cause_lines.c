@@ -367,6 +367,13 @@ void assay_run_cause_lines(const struct assay_run *r, uint32_t layer,
     channel_lines(k, l);
     if (proved_in(k) != NULL) {
         proved_lines(r, k, l);
+    } else if (k->stale != ASSAY_STALE_NO) {
+        assay_line_add(l, "  cause   ",
+                       assay_message_text(k->stale == ASSAY_STALE_PREVIOUS
+                                              ? ASSAY_MSG_CAUSE_STALE_PREVIOUS
+                                              : ASSAY_MSG_CAUSE_STALE_FIRST));
+        assay_line_add(l, "  try     ",
+                       assay_message_text(ASSAY_MSG_CAUSE_STALE_TRY));
     } else {
         assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_NONE, "tried",
                       assay_num_u(k->found->tried).text, NULL);
@@ -396,6 +403,8 @@ const char *assay_run_cause_text(const struct assay_run *r, uint32_t layer,
         assay_run_cause_layout(k, out, cap);
     else if (k != NULL && proved_in(k) != NULL)
         what_of(r, k, &proved_in(k)->v[0], out, cap);
+    else if (k != NULL && k->stale != ASSAY_STALE_NO)
+        snprintf(out, cap, "D2");
     return out;
 }
 
@@ -412,6 +421,8 @@ const char *assay_run_cause_id(const struct assay_run *r, uint32_t layer)
             return k->layout.id;
         if (k != NULL && proved_in(k) != NULL)
             return assay_cause_of(proved_in(k)->v[0].edits[0].id)->id;
+        if (k != NULL && k->stale != ASSAY_STALE_NO)
+            return "D2";
     }
     return "";
 }

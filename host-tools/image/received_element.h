@@ -41,7 +41,8 @@ static inline bool assay_element_equal(enum assay_dtype held, const uint8_t *e,
                         : (1ull << 8 * assay_dtype_bytes(held)) - 1;
 
     if (held != ASSAY_F32) {
-        if (!(fabs(value) < 9e15)) /* no cast has a defined value there */
+        /* No cast has a defined value there, and no picture has either. */
+        if (!(fabs(value) < 9e15) || fabs(got) >= 9e15)
             return false;
         return ((uint64_t)(int64_t)value & mask) ==
                ((uint64_t)(int64_t)got & mask);

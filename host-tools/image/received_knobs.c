@@ -259,19 +259,20 @@ static void memory_values(struct assay_knobs *k,
     }
 }
 
-/* Turns the knobs that the form hangs on; f->wanted's where i is 0. */
+/* Turns the knobs that the form hangs on. way: bit 0 the layout, bit 1 what
+ * an odd side means. */
+#define WAYS 4u
 static struct assay_reading formed(const struct assay_knobs *k,
                                    const struct assay_knob_facts *f,
-                                   uint32_t size, uint32_t type, bool nchw)
+                                   uint32_t size, uint32_t type, uint32_t way)
 {
     struct assay_reading r;
 
     assay_reading_wanted(&r, f);
     assay_knob_turn(&r, ASSAY_KNOB_SIZE, k->v[ASSAY_KNOB_SIZE][size], f);
     assay_knob_turn(&r, ASSAY_KNOB_TYPE, k->v[ASSAY_KNOB_TYPE][type], f);
-    if (r.spec.odd == ASSAY_ODD_REFUSE)
-        r.spec.odd = ASSAY_ODD_UP;
-    r.nchw = nchw;
+    r.spec.odd = (way & 2) != 0 ? ASSAY_ODD_DOWN : ASSAY_ODD_UP;
+    r.nchw = (way & 1) != 0;
     return r;
 }
 
@@ -282,25 +283,26 @@ static void fit_form(struct assay_knobs *k, const struct assay_knob_facts *f)
 
     for (uint32_t s = 0; s < k->n[ASSAY_KNOB_SIZE]; s++)
         for (uint32_t t = 0; t < k->n[ASSAY_KNOB_TYPE]; t++)
-            for (uint32_t nchw = 0; nchw < 2; nchw++) {
-                struct assay_reading r = formed(k, f, s, t, nchw != 0);
+            for (uint32_t way = 0; way < WAYS; way++) {
+                struct assay_reading r = formed(k, f, s, t, way);
 
                 memory_values(k, f, &r);
             }
     for (uint32_t s = 0; s < k->n[ASSAY_KNOB_SIZE]; s++)
         for (uint32_t t = 0; t < k->n[ASSAY_KNOB_TYPE]; t++)
-            for (uint32_t i = 0; i < 2 * k->n[ASSAY_KNOB_MEMORY]; i++) {
-                struct assay_reading r = formed(k, f, s, t, i % 2 != 0);
+            for (uint32_t i = 0; i < WAYS * k->n[ASSAY_KNOB_MEMORY]; i++) {
+                struct assay_reading r = formed(k, f, s, t, i % WAYS);
+                uint32_t m = i / WAYS;
 
-                if (i / 2 > 0)
+                if (m > 0)
                     assay_knob_turn(&r, ASSAY_KNOB_MEMORY,
-                                    k->v[ASSAY_KNOB_MEMORY][i / 2], f);
-                assay_reading_settle(&r, i / 2 > 0, f);
+                                    k->v[ASSAY_KNOB_MEMORY][m], f);
+                assay_reading_settle(&r, m > 0, f);
                 if (!assay_reading_fits(&r, f->elements))
                     continue;
                 size_fits = size_fits || s == 0;
                 type_fits = type_fits || t == 0;
-                memory_fits = memory_fits || i / 2 == 0;
+                memory_fits = memory_fits || m == 0;
             }
     k->forced[ASSAY_KNOB_SIZE] = !size_fits;
     k->forced[ASSAY_KNOB_TYPE] = !type_fits;

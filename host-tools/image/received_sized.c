@@ -7,8 +7,8 @@
 
 #include "lib/core/buf.h"
 
-#define KEPT 24   /* whole pictures */
-#define MOST 4096 /* windows of so many */
+#define KEPT ((size_t)192 << 20) /* bytes of whole pictures */
+#define MOST 4096                /* windows of so many */
 
 static bool fits(const struct assay_judge_sized *z,
                  const struct assay_reading *r)
@@ -78,10 +78,10 @@ static void make_windows(struct assay_judge_sized *z)
     add_window(z, 0, 0);
 }
 
-static void drop_oldest(struct assay_judge *j)
+static bool drop_oldest(struct assay_judge *j)
 {
     struct assay_judge_sized *oldest = NULL;
-    size_t kept = 0;
+    size_t bytes = 0, kept = 0;
 
     for (size_t i = 0; i < j->n_sized; i++) {
         struct assay_judge_sized *z = &j->sized[i];
@@ -89,13 +89,17 @@ static void drop_oldest(struct assay_judge *j)
         if (z->picture.data == NULL)
             continue;
         kept++;
+        bytes += z->picture.bytes;
         if (oldest == NULL || z->used < oldest->used)
             oldest = z;
     }
-    if (kept > KEPT && oldest != NULL) {
+    /* The newest stays, whatever its size. */
+    if (kept > 1 && bytes > KEPT) {
         assay_picture_close(&oldest->picture);
         oldest->picture = (struct assay_picture){0};
+        return true;
     }
+    return false;
 }
 
 static int make(struct assay_judge_sized *z, struct assay_judge *j,
@@ -154,7 +158,8 @@ int assay_judge_sized_of(struct assay_judge_sized **out, struct assay_judge *j,
     if (rc < 0)
         return rc;
     z->used = ++j->turn;
-    drop_oldest(j);
+    while (drop_oldest(j))
+        ;
     *out = z;
     return 0;
 }

@@ -322,7 +322,7 @@ const char *assay_knob_value(enum assay_knob knob,
         break;
     case ASSAY_KNOB_VALUES:
         say_values(out, cap, s);
-        word = out[0] == '\0' ? "not normalised" : "";
+        word = out[0] == '\0' ? "0..255 as they are" : "";
         break;
     case ASSAY_KNOB_QUANTIZE:
         say(out, cap, "scale %.6g", (double)s->quantize_scale);

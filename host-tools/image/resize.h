@@ -19,7 +19,7 @@ enum assay_filter {
     ASSAY_FILTER_PILLOW,  /* Pillow's BILINEAR, which widens its window when
                              it makes smaller, along rows and then along
                              columns; to the bit */
-    /* The same along columns first, as Pillow 13 does where that is less work:
+    /* The same along columns first, as Pillow 13 does for some sizes:
      * for two sizes one of both is its to the bit. */
     ASSAY_FILTER_PILLOW_COLUMNS,
     ASSAY_FILTER_COUNT,

@@ -71,8 +71,8 @@ static bool find_renamed(struct assay_observing *l, const struct assay_npz *z,
     }
 }
 
-/* numpy's arr_0, or a number of the application's: it says nothing but that it
- * is an output. */
+/* numpy's arr_0, or a number of an application's on the board: it says nothing
+ * but that it is an output. Simulators and libraries give names. */
 static bool find_numbered(struct assay_observing *l, const char *path,
                           const struct assay_array *a,
                           struct assay_observed_match *m)
@@ -80,7 +80,8 @@ static bool find_numbered(struct assay_observing *l, const char *path,
     uint32_t index;
     bool is_input;
 
-    return assay_dump_index(&index, &is_input, a->name) &&
+    return l->side == ASSAY_CASE_BPU &&
+           assay_dump_index(&index, &is_input, a->name) &&
            assay_observed_unnamed(l, path, a, !is_input, m);
 }
 

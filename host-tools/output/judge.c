@@ -166,7 +166,8 @@ static bool fits_all(struct assay_output_search *s,
     }
     hit->within = within;
     *proved = bits >= enough;
-    return hit->compared > 0;
+    /* Steps without any evidence only leave gaps. */
+    return hit->compared > 0 && (bits > 0.0 || s->n_steps + s->left == 0);
 }
 
 bool assay_output_judge(struct assay_output_search *s,

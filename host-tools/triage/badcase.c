@@ -18,8 +18,9 @@ static int failed(const char *file, struct assay_err *err)
                       "%s: too many bad cases, or no memory for them", file);
 }
 
-static struct assay_badcase *find(struct assay_triage_evidence *e, uint32_t from,
-                                  const char *output, const char *metric)
+static struct assay_badcase *find(struct assay_triage_evidence *e,
+                                  uint32_t from, const char *output,
+                                  const char *metric)
 {
     for (uint32_t i = from; i < e->n_badcases; i++)
         if (strcmp(e->badcases[i].output, output) == 0 &&
@@ -28,8 +29,9 @@ static struct assay_badcase *find(struct assay_triage_evidence *e, uint32_t from
     return NULL;
 }
 
-static int add(struct assay_triage_evidence *e, const char *output, const char *metric,
-               double index, const char *file, struct assay_err *err)
+static int add(struct assay_triage_evidence *e, const char *output,
+               const char *metric, double index, const char *file,
+               struct assay_err *err)
 {
     struct assay_badcase *b;
 

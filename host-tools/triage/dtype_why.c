@@ -16,7 +16,8 @@ static const struct assay_dtype_row *row_of(const struct assay_dtype_row *v,
 
 /* The last change of a module, and the dtype that it was first given. */
 static const struct assay_dtype_change *last_change(
-    const struct assay_triage_evidence *e, const char *module, const char **asked)
+    const struct assay_triage_evidence *e, const char *module,
+    const char **asked)
 {
     const struct assay_dtype_change *last = NULL;
 
@@ -33,7 +34,8 @@ static const struct assay_dtype_change *last_change(
 }
 
 /* A module of the same last name, for a name that hit nothing. */
-static const char *near(const struct assay_triage_evidence *e, const char *module)
+static const char *near(const struct assay_triage_evidence *e,
+                        const char *module)
 {
     const char *dot = strrchr(module, '.'),
                *own = dot != NULL ? dot + 1 : module;
@@ -99,7 +101,8 @@ static bool seen(const struct assay_triage_evidence *e, uint32_t change)
     return false;
 }
 
-int assay_evidence_judge_dtypes(struct assay_triage_evidence *e, struct assay_err *err)
+int assay_evidence_judge_dtypes(struct assay_triage_evidence *e,
+                                struct assay_err *err)
 {
     int rc = 0;
 

@@ -16,9 +16,10 @@ static int failed(const char *file, struct assay_err *err)
                       "%s: too many modules, or no memory for them", file);
 }
 
-static int add_row(struct assay_triage_evidence *e, struct assay_dtype_row **rows,
-                   uint32_t *n, uint32_t *cap, const char *module, size_t len,
-                   const char *dtype, const char *file, struct assay_err *err)
+static int add_row(struct assay_triage_evidence *e,
+                   struct assay_dtype_row **rows, uint32_t *n, uint32_t *cap,
+                   const char *module, size_t len, const char *dtype,
+                   const char *file, struct assay_err *err)
 {
     struct assay_dtype_row *r =
         assay_evidence_grow(e, rows, n, cap, sizeof(*r));
@@ -32,8 +33,8 @@ static int add_row(struct assay_triage_evidence *e, struct assay_dtype_row **row
 
 /* ---- model_check_result.txt --------------------------------------------- */
 
-int assay_evidence_check(struct assay_triage_evidence *e, const char *text, size_t n,
-                         const char *file, struct assay_err *err)
+int assay_evidence_check(struct assay_triage_evidence *e, const char *text,
+                         size_t n, const char *file, struct assay_err *err)
 {
     struct assay_cells *row = assay_alloc(sizeof(*row));
     struct assay_lines l;
@@ -191,8 +192,8 @@ static int token(struct python *p, const char **at, const char *end)
     return 0;
 }
 
-int assay_evidence_config(struct assay_triage_evidence *e, const char *text, size_t n,
-                          const char *file, struct assay_err *err)
+int assay_evidence_config(struct assay_triage_evidence *e, const char *text,
+                          size_t n, const char *file, struct assay_err *err)
 {
     struct python p = {.e = e, .file = file, .err = err};
     const char *at = text, *end = text + n;
@@ -214,8 +215,8 @@ int assay_evidence_config(struct assay_triage_evidence *e, const char *text, siz
 /* ---- qconfig_changelogs.txt ---------------------------------------------- */
 
 /* The word that ends in "Template", or NULL. */
-static const char *template_of(struct assay_triage_evidence *e, const char *line,
-                               size_t n)
+static const char *template_of(struct assay_triage_evidence *e,
+                               const char *line, size_t n)
 {
     const char *hit = memmem(line, n, "Template", 8), *from = hit;
 
@@ -334,8 +335,8 @@ static int change(struct assay_triage_evidence *e, const struct assay_lines *l,
     return c->module != NULL && c->text != NULL ? 0 : failed(file, err);
 }
 
-int assay_evidence_changes(struct assay_triage_evidence *e, const char *text, size_t n,
-                           const char *file, struct assay_err *err)
+int assay_evidence_changes(struct assay_triage_evidence *e, const char *text,
+                           size_t n, const char *file, struct assay_err *err)
 {
     struct assay_lines l;
     const char *by = "";

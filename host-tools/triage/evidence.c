@@ -149,8 +149,8 @@ const char *assay_evidence_text(struct assay_triage_evidence *e, const char *s,
     return assay_arena_str(e->arena, s, n);
 }
 
-void *assay_evidence_grow(struct assay_triage_evidence *e, void *array, uint32_t *n,
-                          uint32_t *cap, size_t size)
+void *assay_evidence_grow(struct assay_triage_evidence *e, void *array,
+                          uint32_t *n, uint32_t *cap, size_t size)
 {
     void *old, *grown;
 
@@ -172,7 +172,8 @@ void *assay_evidence_grow(struct assay_triage_evidence *e, void *array, uint32_t
     return (char *)old + size * (*n)++;
 }
 
-int assay_evidence_new(struct assay_triage_evidence **out, struct assay_err *err)
+int assay_evidence_new(struct assay_triage_evidence **out,
+                       struct assay_err *err)
 {
     struct assay_triage_evidence *e = assay_calloc(1, sizeof(*e));
 
@@ -206,8 +207,9 @@ static int keep_file(struct assay_triage_evidence *e, const char *path,
     return 0;
 }
 
-static int read_text(struct assay_triage_evidence *e, const char *text, size_t n,
-                     const char *path, bool named, struct assay_err *err)
+static int read_text(struct assay_triage_evidence *e, const char *text,
+                     size_t n, const char *path, bool named,
+                     struct assay_err *err)
 {
     static const assay_evidence_reader_fn readers[] = {
         [ASSAY_EVIDENCE_LAYERS] = assay_evidence_layers,
@@ -253,8 +255,8 @@ static bool is_text(const char *path)
     return n > 0 && memchr(head, '\0', n) == NULL && memcmp(head, "PK", 2) != 0;
 }
 
-static int add_file(struct assay_triage_evidence *e, const char *path, bool named,
-                    struct assay_err *err)
+static int add_file(struct assay_triage_evidence *e, const char *path,
+                    bool named, struct assay_err *err)
 {
     uint8_t *data = NULL;
     size_t n = 0;
@@ -279,8 +281,8 @@ static bool skipped(const char *name, const char *const *skip)
     return false;
 }
 
-static int add_folder(struct assay_triage_evidence *e, const char *path, int depth,
-                      const char *const *skip, struct assay_err *err)
+static int add_folder(struct assay_triage_evidence *e, const char *path,
+                      int depth, const char *const *skip, struct assay_err *err)
 {
     struct assay_names names;
     int rc = assay_names_list(&names, e->arena, path, err);
@@ -301,15 +303,17 @@ static int add_folder(struct assay_triage_evidence *e, const char *path, int dep
     return rc;
 }
 
-int assay_evidence_add(struct assay_triage_evidence *e, const char *path, bool named,
-                       const char *const *skip, struct assay_err *err)
+int assay_evidence_add(struct assay_triage_evidence *e, const char *path,
+                       bool named, const char *const *skip,
+                       struct assay_err *err)
 {
     if (assay_file_is_folder(path))
         return add_folder(e, path, 0, skip, err);
     return add_file(e, path, named, err);
 }
 
-int assay_evidence_finish(struct assay_triage_evidence *e, struct assay_err *err)
+int assay_evidence_finish(struct assay_triage_evidence *e,
+                          struct assay_err *err)
 {
     const char **paths =
         assay_arena_array(e->arena, (size_t)e->n_files + 1, sizeof(*paths));

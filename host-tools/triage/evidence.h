@@ -96,22 +96,22 @@ struct assay_triage_evidence {
     struct assay_vendor *vendor; /* NULL: none of its files */
 };
 
-int assay_evidence_new(struct assay_triage_evidence **out, struct assay_err *err)
-    ASSAY_MUST_CHECK;
+int assay_evidence_new(struct assay_triage_evidence **out,
+                       struct assay_err *err) ASSAY_MUST_CHECK;
 /* A file, or the files of a folder and of its folders; `skip` are names of
  * folders that are no evidence. A named file that is none of these is refused
  * (named), one of a folder is counted. */
-int assay_evidence_add(struct assay_triage_evidence *e, const char *path, bool named,
-                       const char *const *skip, struct assay_err *err)
-    ASSAY_MUST_CHECK;
+int assay_evidence_add(struct assay_triage_evidence *e, const char *path,
+                       bool named, const char *const *skip,
+                       struct assay_err *err) ASSAY_MUST_CHECK;
 /* Once all files are there: asks for dtypes against what was got. */
-int assay_evidence_finish(struct assay_triage_evidence *e, struct assay_err *err)
-    ASSAY_MUST_CHECK;
+int assay_evidence_finish(struct assay_triage_evidence *e,
+                          struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_evidence_free(struct assay_triage_evidence *e); /* NULL safe */
 
 /* Indices of the n most sensitive layers, worst first; returns how many. */
-uint32_t assay_evidence_worst(const struct assay_triage_evidence *e, uint32_t *out,
-                              uint32_t n);
+uint32_t assay_evidence_worst(const struct assay_triage_evidence *e,
+                              uint32_t *out, uint32_t n);
 /* "clipped" or "rounding": what the ranges of a row say; "" nothing. */
 const char *assay_layer_row_error(const struct assay_layer_row *r);
 
@@ -120,8 +120,8 @@ const char *assay_layer_row_error(const struct assay_layer_row *r);
 /* The dtype that a text names first, in the vendor's spelling; NULL: none. */
 const char *assay_dtype_word(const char *text, size_t n);
 /* A zeroed element more; NULL: no memory, or too many. */
-void *assay_evidence_grow(struct assay_triage_evidence *e, void *array, uint32_t *n,
-                          uint32_t *cap, size_t size);
+void *assay_evidence_grow(struct assay_triage_evidence *e, void *array,
+                          uint32_t *n, uint32_t *cap, size_t size);
 /* Text in the arena. */
 const char *assay_evidence_text(struct assay_triage_evidence *e, const char *s,
                                 size_t n);
@@ -130,18 +130,18 @@ typedef int (*assay_evidence_reader_fn)(struct assay_triage_evidence *e,
                                         const char *text, size_t n,
                                         const char *file,
                                         struct assay_err *err);
-int assay_evidence_layers(struct assay_triage_evidence *e, const char *text, size_t n,
-                          const char *file, struct assay_err *err);
+int assay_evidence_layers(struct assay_triage_evidence *e, const char *text,
+                          size_t n, const char *file, struct assay_err *err);
 int assay_evidence_badcases(struct assay_triage_evidence *e, const char *text,
                             size_t n, const char *file, struct assay_err *err);
 int assay_evidence_sensitive(struct assay_triage_evidence *e, const char *text,
                              size_t n, const char *file, struct assay_err *err);
-int assay_evidence_check(struct assay_triage_evidence *e, const char *text, size_t n,
-                         const char *file, struct assay_err *err);
-int assay_evidence_config(struct assay_triage_evidence *e, const char *text, size_t n,
-                          const char *file, struct assay_err *err);
-int assay_evidence_changes(struct assay_triage_evidence *e, const char *text, size_t n,
-                           const char *file, struct assay_err *err);
+int assay_evidence_check(struct assay_triage_evidence *e, const char *text,
+                         size_t n, const char *file, struct assay_err *err);
+int assay_evidence_config(struct assay_triage_evidence *e, const char *text,
+                          size_t n, const char *file, struct assay_err *err);
+int assay_evidence_changes(struct assay_triage_evidence *e, const char *text,
+                           size_t n, const char *file, struct assay_err *err);
 int assay_evidence_judge_dtypes(struct assay_triage_evidence *e,
                                 struct assay_err *err);
 

@@ -76,7 +76,8 @@ static const char *op_text(struct assay_triage_evidence *e, const char *t)
     return assay_evidence_text(e, t, n);
 }
 
-static int add_layer(struct assay_triage_evidence *e, const struct assay_cells *row,
+static int add_layer(struct assay_triage_evidence *e,
+                     const struct assay_cells *row,
                      const struct layer_columns *c, const char *file,
                      struct assay_err *err)
 {
@@ -127,8 +128,8 @@ static bool is_row(struct assay_cells *row, const struct assay_lines *l,
     return n == 0 || strspn(row->v[0], "-=+:") < n;
 }
 
-int assay_evidence_layers(struct assay_triage_evidence *e, const char *text, size_t n,
-                          const char *file, struct assay_err *err)
+int assay_evidence_layers(struct assay_triage_evidence *e, const char *text,
+                          size_t n, const char *file, struct assay_err *err)
 {
     struct assay_cells *row = assay_alloc(sizeof(*row));
     struct layer_columns c = {0};
@@ -263,8 +264,8 @@ static bool listed(const struct assay_triage_evidence *e, const uint32_t *v,
     return false;
 }
 
-uint32_t assay_evidence_worst(const struct assay_triage_evidence *e, uint32_t *out,
-                              uint32_t n)
+uint32_t assay_evidence_worst(const struct assay_triage_evidence *e,
+                              uint32_t *out, uint32_t n)
 {
     uint32_t have = 0;
 

@@ -183,6 +183,9 @@ static void check_march(struct assay_checker *c)
             continue; /* once a model */
         march_is(c, march, f->march, f->file, "the compiled model");
     }
+    for (uint32_t i = 0; i < v->n_infos; i++)
+        march_is(c, march, v->infos[i].march, v->infos[i].file,
+                 "the compiled model");
 }
 
 static void check_versions(struct assay_checker *c)
@@ -198,6 +201,16 @@ static void check_versions(struct assay_checker *c)
                          "the case was exported with horizon_nn %.40s, the log "
                          "is of horizon_nn %.40s",
                          nn, v->horizon_nn_version);
+    for (uint32_t i = 0; nn != NULL && nn[0] != '\0' && i < v->n_infos; i++) {
+        const char *made = v->infos[i].horizon_nn_version;
+
+        if (made[0] != '\0' && strcmp(nn, made) != 0)
+            assay_vcheck_add(c, ASSAY_WARNING, "version", v->infos[i].file, "",
+                             nn, made,
+                             "the case was exported with horizon_nn %.40s, the "
+                             "compiled model was made by horizon_nn %.40s",
+                             nn, made);
+    }
     if (cc == NULL || cc[0] == '\0')
         cc = v->hbdk_version;
     if (cc[0] != '\0' && v->disas_version[0] != '\0' &&
@@ -397,6 +410,7 @@ int assay_vendor_check(struct assay_findings *out, const struct assay_vendor *v,
         assay_vcheck_settings(&c);
         assay_vcheck_nodes(&c);
         assay_vcheck_features(&c);
+        assay_vcheck_board(&c);
         check_rest(&c);
         sort(&c);
     }

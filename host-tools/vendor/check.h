@@ -43,11 +43,16 @@ bool assay_vcheck_threshold(const struct assay_checker *c, double threshold,
 /* Is the model one of the Nash family, as case or configuration say? What is
  * known of operators and inputs there is less. */
 bool assay_vcheck_is_nash(const struct assay_checker *c);
+/* check_feature.c: the tensor of a compiled model's input or output; *moved:
+ * there it is NCHW, here NHWC. NULL: there is none. */
+const struct assay_tensor *assay_vcheck_feature_tensor(
+    const struct assay_checker *c, const char *name, bool *moved);
 
 void assay_vcheck_inputs(struct assay_checker *c);   /* check_input.c */
 void assay_vcheck_nodes(struct assay_checker *c);    /* check_node.c */
 void assay_vcheck_settings(struct assay_checker *c); /* check_setting.c */
 void assay_vcheck_features(struct assay_checker *c); /* check_feature.c */
+void assay_vcheck_board(struct assay_checker *c);    /* check_board.c */
 /* check_preprocess.c: colour, mean and scale of one input's node. */
 void assay_vcheck_preprocess(struct assay_checker *c,
                              const struct assay_vendor_input *in,

@@ -12,9 +12,8 @@
 
 static const char fused[] = "_nhwc2nchw_transposed_output0";
 
-/* The tensor of a feature; *moved: in the model it is NHWC. */
-static const struct assay_tensor *tensor_of(struct assay_checker *c,
-                                            const char *name, bool *moved)
+const struct assay_tensor *assay_vcheck_feature_tensor(
+    const struct assay_checker *c, const char *name, bool *moved)
 {
     const struct assay_tensor *t = assay_vcheck_tensor(c, name, NULL);
     size_t n = strlen(name), k = sizeof(fused) - 1;
@@ -157,7 +156,8 @@ void assay_vcheck_features(struct assay_checker *c)
     for (uint32_t i = 0; i < c->v->n_features; i++) {
         const struct assay_vendor_feature *f = &c->v->features[i];
         bool moved;
-        const struct assay_tensor *t = tensor_of(c, f->name, &moved);
+        const struct assay_tensor *t =
+            assay_vcheck_feature_tensor(c, f->name, &moved);
         const char *dtype;
 
         check_stride(c, f);

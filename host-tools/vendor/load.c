@@ -103,6 +103,8 @@ int assay_vendor_read(struct assay_vendor *v, enum assay_vendor_kind kind,
         [ASSAY_VENDOR_RUNTIME] = assay_vendor_read_runtime,
         [ASSAY_VENDOR_NODE_INFO] = assay_vendor_read_node_info,
         [ASSAY_VENDOR_ADVICE] = assay_vendor_read_advice,
+        [ASSAY_VENDOR_MODEL_INFO] = assay_vendor_read_model_info,
+        [ASSAY_VENDOR_VERIFIER] = assay_vendor_read_verifier,
     };
 
     return readers[kind](v, data, n, file, err);
@@ -237,7 +239,8 @@ static int read_path(struct walk *w, const char *path, unsigned depth,
                           "%s: none of the vendor's files that are known: "
                           "YAML or log of hb_mapper or hb_compile, "
                           "quant_info.json, node_info.csv, advice.json, "
-                          "hbdk-disas --json, the runtime's log",
+                          "hbdk-disas --json, the text of model_info, "
+                          "hb_verifier's log, the runtime's log",
                           path);
     w->v->n_ignored++;
     return 0;
@@ -282,6 +285,8 @@ void assay_vendor_free(struct assay_vendor *v)
 {
     if (v == NULL)
         return;
+    for (uint32_t i = 0; i < v->n_infos; i++)
+        assay_model_info_close(&v->infos[i]);
     assay_arena_free(v->arena);
     assay_free(v);
 }

@@ -32,6 +32,10 @@ int assay_vendor_read_quant_info(struct assay_vendor *v, char *data, size_t n,
                                  const char *file, struct assay_err *err);
 int assay_vendor_read_quant_config(struct assay_vendor *v, char *data, size_t n,
                                    const char *file, struct assay_err *err);
+int assay_vendor_read_model_info(struct assay_vendor *v, char *data, size_t n,
+                                 const char *file, struct assay_err *err);
+int assay_vendor_read_verifier(struct assay_vendor *v, char *data, size_t n,
+                               const char *file, struct assay_err *err);
 int assay_vendor_read_disas(struct assay_vendor *v, char *data, size_t n,
                             const char *file, struct assay_err *err);
 

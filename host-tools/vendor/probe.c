@@ -106,13 +106,18 @@ static enum assay_vendor_kind probe_text(const char *p, size_t n)
     const char *line = memchr(p, '\n', n);
     size_t first = line != NULL ? (size_t)(line - p) : n;
 
-    /* hb_model_info's log has times too: it is not the build's. */
+    /* Others have times, too. */
     if (has(p, n, "Start hb_mapper") ||
         has(p, n, "Start to Horizon NN Model Convert") ||
         has(p, n, "Start hb_compile") ||
         has(p, n, "The converted model node information:") ||
         has(p, n, "The main quantized node information:"))
         return ASSAY_VENDOR_LOG;
+    if (has(p, n, "HB_Verifier Starts") || has(p, n, "verifier tool version") ||
+        has(p, n, "result Strict check "))
+        return ASSAY_VENDOR_VERIFIER;
+    if (assay_model_info_probe(p, n))
+        return ASSAY_VENDOR_MODEL_INFO;
     if (is_runtime(p, n))
         return ASSAY_VENDOR_RUNTIME;
     if (is_time(p, n))

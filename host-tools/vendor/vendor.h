@@ -2,18 +2,20 @@
 /*
  * What the vendor's tools leave behind beside a model: YAML and log of
  * hb_mapper or hb_compile, P_quant_info.json, P_node_info.csv, P_advice.json,
- * hbdk-disas --json, what the runtime printed. Files are recognised by their
+ * hbdk-disas --json, texts of model_info, hb_verifier's log, what the runtime
+ * printed. Files are recognised by their
  * content, never by their name; docs/horizon.md says where they are found.
  * load reads; check compares them with a slice and is pure. Every file is
  * hostile: one sentence, nothing half-read.
  *
- * Not kept: vec_diff's table (its "MAE" is a maximum), hb_model_info's text.
+ * Not kept: vec_diff's table (its "MAE" is a maximum).
  */
 #ifndef ASSAY_VENDOR_VENDOR_H
 #define ASSAY_VENDOR_VENDOR_H
 
 #include <stdbool.h>
 
+#include "host-tools/model/model_info.h"
 #include "lib/core/slice.h"
 
 enum assay_vendor_kind {
@@ -27,6 +29,9 @@ enum assay_vendor_kind {
     ASSAY_VENDOR_RUNTIME,   /* what the vendor's runtime printed */
     ASSAY_VENDOR_NODE_INFO, /* P_node_info.csv */
     ASSAY_VENDOR_ADVICE,    /* P_advice.json */
+    ASSAY_VENDOR_MODEL_INFO,
+    ASSAY_VENDOR_VERIFIER,
+    ASSAY_VENDOR_KINDS,
 };
 
 /* Where a node is said to run. */
@@ -142,6 +147,23 @@ struct assay_claim {
     const char *model; /* that the runtime names with it; "" none */
     bool complained;   /* the runtime itself calls it inconsistent */
 };
+/* What hb_verifier compared. */
+struct assay_vendor_comparison {
+    const char *pair; /* "Quanti.onnx and Arm" */
+    int passed;       /* 1 passed, -1 failed */
+    bool has_counts, has_max;
+    uint64_t mismatch, total;
+    double max_abs;
+};
+/* A run of it. */
+struct assay_vendor_verifier {
+    const char *file, *version, *digits; /* digits: compare_digits; "" */
+    const char *error;                   /* it stopped with; "" */
+    bool all_nodes;                      /* dump_all_nodes_results */
+    uint32_t n, cap;
+    struct assay_vendor_comparison *v;
+};
+#define ASSAY_VENDOR_MAX_INFOS 8u
 
 struct assay_vendor {
     struct assay_arena *arena;
@@ -173,7 +195,11 @@ struct assay_vendor {
     struct assay_vendor_texts files; /* that were read */
     uint32_t n_ignored;              /* other files of a folder */
     const char *vec_diff_file;       /* recognised, not read; or NULL */
-    const char *differing_log;       /* a second log that says other, or NULL */
+    uint32_t n_infos;                /* texts of model_info, each owned */
+    struct assay_model_info infos[ASSAY_VENDOR_MAX_INFOS];
+    uint32_t n_verifiers, cap_verifiers;
+    struct assay_vendor_verifier *verifiers;
+    const char *differing_log; /* a second log that says other, or NULL */
     const char *differing_node;
     /* Rows in the order of their names, for look-ups; made by load. */
     uint32_t *nodes_by_name, *quant_by_name;
@@ -193,6 +219,10 @@ enum assay_vendor_kind assay_vendor_probe(const char *data, size_t n);
 int assay_vendor_load(struct assay_vendor **out, const char *const *paths,
                       size_t n_paths, struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_vendor_free(struct assay_vendor *v); /* NULL safe */
+
+/* The text of model_info that says most of layouts; NULL: there is none. */
+const struct assay_model_info *assay_vendor_model_info(
+    const struct assay_vendor *v);
 
 /* Everything that is said of one layer, merged; false: nothing. */
 struct assay_vendor_layer {

@@ -261,6 +261,22 @@ else
     skip "the shared cases are not there: planes of an image"
 fi
 
+# ---- every tensor of real networks -------------------------------------------
+for name in digits ops_conv ops_mat ops_i16c; do
+    real=${ASSAY_SHARED:-/nowhere}/cases-x5/$name
+    if [ ! -f "$real/model.onnx" ]; then
+        skip "the shared cases are not there: $name"
+        continue
+    fi
+    folder "real-$name"
+    golden=$(echo "$real"/golden/* | cut -d' ' -f1)
+    n=$(tool all "$golden" "$work/$folder" --layout x5 --mode 2)
+    run "$assay" run -m "$real/model.onnx" -r "$golden" --local \
+        -i "$(echo "$real"/inputs/* | cut -d' ' -f1)" --bpu "$work/$folder"
+    expect_rc 0 "$folder"
+    expect_out "bpu: $n observed, $n exact" "$folder: all $n"
+done
+
 # ---- broken files: one sentence, exit 2 --------------------------------------
 of horizon
 f=$bpu-0-pw.y_quantized

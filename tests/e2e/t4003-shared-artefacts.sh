@@ -103,9 +103,18 @@ wrong "s/_rt: 'yuv444'/_rt: 'rgb'/" 'takes YUV' "RGB instead of YUV"
 wrong "s/data_mean_and_scale/no_preprocess/" 'scale_value is 1' \
     "no preprocessing"
 
-# What is none of these is refused by name, passed over in a folder.
-run "$assay" show "$cases/digits" --vendor "$texts/hb_model_info"
-expect_rc 0 "hb_model_info's files are passed over"
+# What the board's tools and their checks print.
+run "$assay" show "$cases/digits" --vendor \
+    "$texts/hb_model_info/featuremap_console_ansi.txt"
+expect_rc 0 "hb_model_info of this model"
+expect_out 'configuration: 0 contradictions, 0 warnings' "nothing to say"
+run "$assay" show "$cases/digits" --vendor \
+    "$texts/hb_model_info/hb_model_info.log"
+expect_out "contradiction: input 'input' of the compiled model is 1x32x32x3, tensor 'input' is 1x1x8x8" \
+    "hb_model_info of another model"
+run "$assay" show "$cases/digits" --vendor "$texts/hb_verifier"
+expect_out "warning: hb_verifier compared nothing: it stopped with 'DNN TOOL" \
+    "hb_verifier without a board"
 run "$assay" show "$cases/digits" --vendor \
     "$texts/vec_diff/vec_diff_pad16_golden_vs_sim.csv"
 expect_out 'hint: a table of vec_diff is not read' "vec_diff"

@@ -64,6 +64,20 @@ run "$assay" run "$horizon" --bpu "$work/bpu" --local -q
 expect_rc 1 "an input that was not written again"
 expect_out "sample" "the other sample is named"
 
+# The same of all that the board gave, when the input was not dumped.
+rm -rf "$work/bpu"
+cp -r "$horizon/golden" "$work/bpu"
+cp "$horizon/golden/0000.npz" "$work/bpu/0001.npz"
+run "$assay" run "$horizon" --bpu "$work/bpu" --local -q --json "$work/json"
+expect_rc 1 "outputs of the sample before"
+expect_out "^  cause   D2: what each sample has is what the sample before" \
+    "are said to be stale"
+expect "D2 in JSON" python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert [c["hypothesis"] for c in d["culprits"]] == ["D2"], d["culprits"]
+' "$work/json"
+
 # Nothing is guessed.
 run python3 -c '
 import os, random, struct, sys

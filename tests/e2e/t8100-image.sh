@@ -85,6 +85,25 @@ expect_refused 2 'expected 1476 bytes, found 1440' "a wrong stride"
 run "$assay" image photo.nv12 --raw nv12:41x24 --as nv12 --size 40x24
 expect_refused 2 'even sides' "odd NV12"
 
+# JPEG, and what EXIF says.
+run "$assay" image "$ROOT/tests/data/pictures/turned.jpg" --as rgb --size 16x12
+expect_rc 0 "a JPEG with an orientation"
+expect_err 'EXIF says orientation 6' "which is told"
+run "$assay" image "$ROOT/tests/data/pictures/turned.jpg" --as rgb \
+    --size 12x16 --set orientation=0 -q
+expect "and followed on request, without a resize" test \
+    "$(awk 'NR > 2 { printf "%s ", $1 }' out)" = "decode orient "
+expect "quiet" test ! -s err
+run "$assay" image "$ROOT/tests/data/pictures/progressive.jpg" --as rgb \
+    --size 16x12 -o a.bin
+run "$assay" image "$ROOT/tests/data/pictures/small.jpg" --as rgb \
+    --size 16x12 -o b.bin
+expect "progressive or not, the same pixels" cmp -s a.bin b.bin
+cd "$ROOT" || exit 1
+run python3 tests/support/examples.py docs/inputs.md "$BUILD"
+expect_rc 0 "the examples of docs/inputs.md"
+cd "$work" || exit 1
+
 # What cannot be.
 run "$assay" image
 expect_refused 2 'needs a picture' "no picture"

@@ -159,17 +159,40 @@ fed feed photo.npy fed-nv21.npy nv21
 fed feed photo.npy fed-nv12.npy nv12
 fed feed photo.npy fed-yuv.npy not-centred
 fed feed small.npy fed-wide.npy nv12
-cp "$ROOT/docs/inputs.md" .
 PATH=$BUILD/$MACHINE:$PATH RUN_TIMEOUT=100 run python3 \
-    "$ROOT/tests/support/examples.py" inputs.md "$BUILD"
+    "$ROOT/tests/support/examples.py" "$ROOT/docs/inputs.md" "$BUILD" walk .
 expect_rc 0 "docs/inputs.md says the truth"
 expect_out '^[1-9][0-9]* commands' "and has transcripts"
 for id in $(sed -n 's/^ASSAY_FED([A-Z0-9_]*, "\([A-Z0-9]*\)".*/\1/p' \
     "$ROOT/host-tools/image/received.def" | sort -u); do
-    expect "$id is in docs/inputs.md" grep -q "^| $id |" inputs.md
+    expect "$id is in docs/inputs.md" grep -q "^| $id |" "$ROOT/docs/inputs.md"
     expect "$id is in docs/hypotheses.md" \
         grep -q "^| $id |" "$ROOT/docs/hypotheses.md"
 done
+
+# Configurations and logs that the vendor's tools wrote.
+shared=${ASSAY_SHARED:-$ROOT/../shared}/cases-x5/artefacts/hb_mapper
+if [ -d "$shared" ]; then
+    fed picture own.png own.npy 32 32
+    for how in nv12 rgb; do
+        for file in "$shared/$how/digits_$how.yaml" \
+            "$shared/$how/hb_mapper_makertbin.log"; do
+            judge own.png own.npy "$how" "$file"
+            expect_rc 0 "$how for ${file##*/}"
+        done
+        judge own.png own.npy bgr "$shared/$how/digits_$how.yaml"
+        expect_rc 1 "bgr for digits_$how.yaml"
+        expect_out "cause +Y(6|15): .* proved" "is named"
+    done
+    fed picture own.png own.npy 24 20
+    sed 's/1x3x48x64/1x3x20x24/' plain.yaml >own.yaml
+    judge own.png own.npy centred own.yaml \
+        -m "$shared/../../ops_pre/model.onnx"
+    expect_rc 1 "NHWC for a model of the vendor's tools"
+    expect_out 'cause +L1: NHWC instead of NCHW .* proved' "is named"
+else
+    skip "configurations of others: $shared is not there"
+fi
 
 # JSON, bytes, npz, and what is refused.
 fed feed photo.npy fed.bin nv21

@@ -80,6 +80,24 @@ run "$assay" triage --qat-bc "$work/clean/qat.bc" --board "$work/clean/board"
 expect_rc 0 "a step with a tolerance to the board"
 expect_out '^not examined: equality to the bit' "does not claim equality"
 
+# ---- a compiler's own files, where they are there: one diverges, it is named
+shared=${ASSAY_SHARED:-$ROOT/../shared}
+if [ -d "$shared/cases-x5" ]; then
+    for case in "$shared"/cases-x5/*/; do
+        [ -d "$case/golden" ] && [ -d "$case/sim" ] || continue
+        name=$(basename "$case")
+        run "$assay" triage --quantized-bc "$case/golden" --hbm "$case/sim" -q
+        if [ "$name" = pad16 ]; then
+            expect_rc 1 "$name"
+            expect_out '^first break: quantized.bc -> hbm \(compile\)' "$name"
+        else
+            expect_rc 0 "$name: the simulator gives the model's bits"
+        fi
+    done
+else
+    skip "cases of a compiler: $shared/cases-x5 is not there"
+fi
+
 # ---- forms of a stage
 c=$work/clean
 python3 - "$c" "$work" <<'PY'

@@ -5,6 +5,7 @@
  * a log; and the filter of a bundle, whose output is bounded.
  *
  * links: host-tools/triage/ host-tools/vendor/ host-tools/model/file.c
+ * links: host-tools/model/model_info.c
  * links: host-tools/model/npz.c host-tools/model/npy.c lib/core/
  * libs: -ljansson -lyaml -lzip -lmbedcrypto -lxxhash
  */

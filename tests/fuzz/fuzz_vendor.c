@@ -6,6 +6,7 @@
  *
  * corpus: tests/data/vendor
  * links: host-tools/vendor/ host-tools/model/file.c host-tools/preflight.c
+ * links: host-tools/model/model_info.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -ljansson -lyaml -lxxhash -lmbedcrypto
  */
@@ -146,10 +147,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const enum assay_vendor_kind kinds[] = {
         ASSAY_VENDOR_YAML,         ASSAY_VENDOR_LOG,    ASSAY_VENDOR_QUANT_INFO,
         ASSAY_VENDOR_QUANT_CONFIG, ASSAY_VENDOR_DISAS,  ASSAY_VENDOR_RUNTIME,
-        ASSAY_VENDOR_NODE_INFO,    ASSAY_VENDOR_ADVICE,
+        ASSAY_VENDOR_NODE_INFO,    ASSAY_VENDOR_ADVICE, ASSAY_VENDOR_MODEL_INFO,
+        ASSAY_VENDOR_VERIFIER,
     };
 
-    must(assay_vendor_probe((const char *)data, size) <= ASSAY_VENDOR_ADVICE);
+    must(assay_vendor_probe((const char *)data, size) < ASSAY_VENDOR_KINDS);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         read_as(kinds[i], data, size);
     return 0;

@@ -16,6 +16,8 @@ board_dump.py make NPZ OUT [OPTION...] TENSOR=STEM...
     --info x5|ucp    a model_info.txt, with strides
     --side output    of the model_info
     --npy            .npy instead
+board_dump.py all NPZ OUT [OPTION...]
+                     every tensor, as outputs of one segment
 board_dump.py nv12 NPZ OUT TENSOR STEM_Y STEM_UV STRIDE [ADD]
                      an int8 image of even size as two planes: chroma of every
                      second row and column; ADD to each byte of luma
@@ -181,6 +183,17 @@ def make(npz, out, argv):
             f.write(info)
 
 
+def everything(npz, out, argv):
+    arrays = sim_files.read(npz)
+    names = [n for n in arrays if not n.startswith("__") and
+             sim_files.parse(arrays[n])[0] in TYPES and
+             sim_files.parse(arrays[n])[1]]
+    make(npz, out, argv + [
+        "%s=layer-0-bpu-net_subgraph_0-output-%d-%s" %
+        (n, i, n.replace("/", "_")) for i, n in enumerate(names)])
+    print(len(names))
+
+
 def image_of(npz, tensor):
     """Height, width, values, and where (row, column, channel) is of them."""
     dims, v = sim_files.values(sim_files.read(npz)[tensor])
@@ -246,6 +259,8 @@ def retype(data, at, word):
 def main(verb, *args):
     if verb == "make":
         make(args[0], args[1], list(args[2:]))
+    elif verb == "all":
+        everything(args[0], args[1], list(args[2:]))
     elif verb in ("nv12", "halve"):
         {"nv12": nv12, "halve": halve}[verb](*args)
     else:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executes the examples of a document and compares what they print.
 
-examples.py DOCUMENT BUILD
+examples.py DOCUMENT BUILD [WORD FOLDER]
 
 A block that begins with ```console is one shell session: lines "$ command"
 are run in the repository's root with "build/" taken to be BUILD, the lines
 behind each must appear in its output in that order (stdout and stderr). White
 space counts as one blank; "…" stands for any text, and alone on a line for
-any lines.
+any lines. With WORD it is the blocks that begin with ```console WORD, and they
+are run in FOLDER, which has the files that they are about.
 """
 
 import os
@@ -18,8 +19,9 @@ import sys
 MARK = "@@example-%d@@"
 
 
-def blocks(text):
-    for m in re.finditer(r"^```console\n(.*?)^```", text, re.M | re.S):
+def blocks(text, word):
+    for m in re.finditer(r"^```console%s\n(.*?)^```" % word, text,
+                         re.M | re.S):
         session = []
         for line in m.group(1).splitlines():
             if line.startswith("$ "):
@@ -53,17 +55,19 @@ def missing(expected, output):
 
 def main():
     document, build = sys.argv[1:3]
-    root = os.path.dirname(os.path.abspath(document))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(
+        os.path.abspath(__file__))))
+    word, folder = sys.argv[3:5] or ("", root)
     with open(document, encoding="utf-8") as f:
         text = f.read()
     commands = failures = 0
-    for session in blocks(text):
+    for session in blocks(text, " " + word if word else ""):
         script = "set -u\n"
         for k, (command, _) in enumerate(session):
             command = re.sub(r"(?<![\w/.-])build/", build + "/", command)
             script += "rc=$?\necho '%s'\n(exit $rc)\n%s\n" % (MARK % k,
                                                               command)
-        run = subprocess.run(["bash", "-c", script], cwd=root, timeout=230,
+        run = subprocess.run(["bash", "-c", script], cwd=folder, timeout=230,
                              stdin=subprocess.DEVNULL, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for k, (command, expected) in enumerate(session):

@@ -178,6 +178,8 @@ static inline void is(const char *steps, const char *text, const char *where,
         const struct assay_output_hit *h = &result.hits[k];
         bool said = false;
 
+        /* The fewest steps, and no others. */
+        assert_int_equal(h->n_steps, result.hits[0].n_steps);
         all[0] = '\0';
         for (size_t i = 0; i < h->n_steps; i++) {
             strcat(all, i > 0 ? " " : "");

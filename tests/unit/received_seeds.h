@@ -90,10 +90,18 @@ static void want_nv12_padded(struct assay_received_wanted *w)
     w->spec.align = 16;
 }
 
+static void want_odd(struct assay_received_wanted *w)
+{
+    want_nv12(w);
+    w->spec.width = 67;
+    w->spec.height = 55;
+    w->spec.odd = ASSAY_ODD_UP;
+}
+
 static void (*const wants[])(struct assay_received_wanted *w) = {
-    want_nv12,      want_first_layer, want_rgb,
-    want_float_bgr, want_divided,     want_yuv444,
-    want_gray,      want_quantized,   want_nv12_padded};
+    want_nv12,        want_first_layer, want_rgb,  want_float_bgr,
+    want_divided,     want_yuv444,      want_gray, want_quantized,
+    want_nv12_padded, want_odd};
 #define N_WANTS (sizeof(wants) / sizeof(wants[0]))
 
 /* ---- what goes wrong ------------------------------------------------------ */
@@ -353,27 +361,36 @@ static bool seed_own_size(struct assay_image_spec *s)
     return true;
 }
 
+static bool seed_odd(struct assay_image_spec *s)
+{
+    bool was = s->odd == ASSAY_ODD_UP;
+
+    s->odd = ASSAY_ODD_DOWN;
+    return was;
+}
+
 static const struct {
     const char *id;
     seed_fn seed;
 } seeds[] = {
-    {"Y1", seed_nv21},         {"Y2", seed_once_more},
-    {"Y2", seed_not_centred},  {"Y3", seed_range},
-    {"Y4", seed_matrix},       {"Y6", seed_order},
-    {"Y7", seed_bilinear},     {"Y7", seed_first},
-    {"Y7", seed_full_chroma},  {"Y8", seed_rows},
-    {"Y9", seed_twice},        {"Y9", seed_not_normalised},
-    {"Y9", seed_normalised},   {"Y9", seed_divided_twice},
-    {"Y9", seed_not_divided},  {"Y9", seed_other_order},
-    {"Y9", seed_scale_first},  {"Y9", seed_solved},
-    {"Y11", seed_arith},       {"Y11", seed_opencv},
-    {"Y12", seed_stretch},     {"Y12", seed_side},
-    {"Y12", seed_pad},         {"Y12", seed_nearest},
-    {"Y12", seed_pillow},      {"Y12", seed_colour_first},
-    {"Y12", seed_sides},       {"Y12", seed_own_size},
-    {"Y13", seed_flip},        {"Y13", seed_clockwise},
-    {"Y15", seed_rgb_for_yuv}, {"Y16", seed_float},
-    {"Q3", seed_no_scale},     {"L1", seed_layout},
+    {"Y1", seed_nv21},          {"Y2", seed_once_more},
+    {"Y2", seed_not_centred},   {"Y3", seed_range},
+    {"Y4", seed_matrix},        {"Y6", seed_order},
+    {"Y7", seed_bilinear},      {"Y7", seed_first},
+    {"Y7", seed_full_chroma},   {"Y8", seed_rows},
+    {"Y9", seed_twice},         {"Y9", seed_not_normalised},
+    {"Y9", seed_normalised},    {"Y9", seed_divided_twice},
+    {"Y9", seed_not_divided},   {"Y9", seed_other_order},
+    {"Y9", seed_scale_first},   {"Y9", seed_solved},
+    {"Y10", seed_odd},          {"Y11", seed_arith},
+    {"Y11", seed_opencv},       {"Y12", seed_stretch},
+    {"Y12", seed_side},         {"Y12", seed_pad},
+    {"Y12", seed_nearest},      {"Y12", seed_pillow},
+    {"Y12", seed_colour_first}, {"Y12", seed_sides},
+    {"Y12", seed_own_size},     {"Y13", seed_flip},
+    {"Y13", seed_clockwise},    {"Y15", seed_rgb_for_yuv},
+    {"Y16", seed_float},        {"Q3", seed_no_scale},
+    {"L1", seed_layout},
 };
 #define N_SEEDS (sizeof(seeds) / sizeof(seeds[0]))
 

@@ -5,6 +5,7 @@
  *
  * links: lib/core/probe.c
  * links: host-tools/model/case*.c host-tools/model/hbdk_text.c
+ * links: host-tools/model/dump.c host-tools/model/model_info.c
  * links: host-tools/model/differ.c host-tools/model/record.c
  * links: proto/ gen/proto/assay.pb-c.c
  * links: host-tools/model/sample.c host-tools/model/file.c

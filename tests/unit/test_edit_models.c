@@ -9,6 +9,7 @@
  * links: host-tools/model/model.c host-tools/model/file.c
  * links: host-tools/model/record.c host-tools/model/numerics_*.c
  * links: host-tools/model/case*.c host-tools/model/sample.c
+ * links: host-tools/model/dump.c host-tools/model/model_info.c
  * links: host-tools/model/npy.c host-tools/model/npz*.c
  * links: host-tools/model/archive.c
  * links: host-tools/model/dump.c host-tools/model/model_info.c

@@ -118,6 +118,34 @@ static void what_is_no_file_is_told(void **state)
     assert_null(m.data);
 }
 
+/* Whole or not at all; what is no file is written to, not replaced. */
+static void a_file_is_written(void **state)
+{
+    struct assay_err err = {0};
+    char name[sizeof(path) + 16], link[sizeof(path) + 16], beside[4300];
+    uint8_t *data;
+    size_t n;
+
+    (void)state;
+    snprintf(name, sizeof(name), "%s.new", path);
+    snprintf(link, sizeof(link), "%s.link", path);
+    assert_int_equal(assay_file_write(name, "abc", 3, &err), 0);
+    assert_int_equal(symlink(name, link), 0);
+    assert_int_equal(assay_file_write(link, "defg", 4, &err), 0);
+    assert_int_equal(assay_file_read(&data, &n, name, 10, &err), 0);
+    assert_string_equal((const char *)data, "defg");
+    assay_free(data);
+    assert_int_equal(assay_file_write("/dev/full", "x", 1, &err), ASSAY_EIO);
+    assert_non_null(strstr(err.text, "/dev/full: cannot be written"));
+    snprintf(beside, sizeof(beside), "%s/none/x", folder);
+    assert_int_equal(assay_file_write(beside, "x", 1, &err), ASSAY_EIO);
+    memset(beside, 'x', sizeof(beside) - 1);
+    beside[sizeof(beside) - 1] = '\0';
+    assert_int_equal(assay_file_write(beside, "x", 1, &err), ASSAY_EIO);
+    unlink(name);
+    unlink(link);
+}
+
 static void an_empty_file_is_not_mapped(void **state)
 {
     struct assay_file_map m = {0};
@@ -172,6 +200,7 @@ int main(void)
         cmocka_unit_test(dropped_bytes_come_back),
         cmocka_unit_test(hash_is_that_of_the_whole),
         cmocka_unit_test(what_is_no_file_is_told),
+        cmocka_unit_test(a_file_is_written),
         cmocka_unit_test(an_empty_file_is_not_mapped),
         cmocka_unit_test(a_small_file_may_be_cut_meanwhile),
     };

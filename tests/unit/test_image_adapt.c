@@ -35,7 +35,7 @@ static int setup(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(rgb); i++)
-        rgb[i] = (uint8_t)(i * i * 5 + i * 11);
+        rgb[i] = (uint8_t)(i * i * 5 + i * 10 + i / 3);
     for (size_t i = 0; i < sizeof(nv12); i++)
         nv12[i] = (uint8_t)(i * 29 + 3);
     picture = (struct assay_picture){.form = ASSAY_PICTURE_RGB,

@@ -186,6 +186,22 @@ static void test_bilinear(void **state)
     assert_int_equal(yuv[10], 160);
     assert_int_equal(yuv[11], 128);
     assert_int_equal(yuv[12], 5);
+    nv12[10] = 2; /* a quarter of it is one half: up */
+    assay_nv12_to_yuv(yuv, &n, nv12, ASSAY_UP_BILINEAR);
+    assert_int_equal(yuv[4], 1);
+}
+
+static void test_half_goes_up(void **state)
+{
+    static const uint8_t yuv[12] = {0, 0, 7, 0, 1, 7, 0, 1, 8, 0, 0, 8};
+    struct assay_nv12 n;
+    uint8_t out[6];
+
+    (void)state;
+    assert_int_equal(assay_nv12_layout(&n, 2, 2, 0, ASSAY_ODD_REFUSE, &err), 0);
+    assay_nv12_from_yuv(out, &n, yuv, ASSAY_DOWN_MEAN);
+    assert_int_equal(out[4], 1);
+    assert_int_equal(out[5], 8);
 }
 
 static void test_means(void **state)
@@ -249,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_bilinear),
+        cmocka_unit_test(test_half_goes_up),
         cmocka_unit_test(test_means),
         cmocka_unit_test(test_odd_sides),
     };

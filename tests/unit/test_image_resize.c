@@ -37,6 +37,8 @@ static void test_by_hand(void **state)
 
     (void)state;
     row(two, 2, 4, ASSAY_FILTER_LINEAR, (uint8_t[]){0, 25, 75, 100});
+    row((const uint8_t[]){0, 10}, 2, 4, ASSAY_FILTER_LINEAR,
+        (uint8_t[]){0, 3, 8, 10}); /* 2.5 and 7.5 */
     row(two, 2, 4, ASSAY_FILTER_NEAREST, (uint8_t[]){0, 0, 100, 100});
     row(two, 2, 4, ASSAY_FILTER_AREA, (uint8_t[]){0, 0, 100, 100});
     row(two, 2, 4, ASSAY_FILTER_PILLOW, (uint8_t[]){0, 25, 75, 100});

@@ -4,6 +4,7 @@
  *
  * links: tests/support/slices.c lib/core/ lib/engine/range.c
  * links: host-tools/lint/ host-tools/vendor/ host-tools/model/file.c
+ * links: host-tools/model/model_info.c
  * links: kernels/ kernels/ref/
  * libs: -ljansson -lyaml -lmbedcrypto -lxxhash
  */

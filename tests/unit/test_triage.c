@@ -4,6 +4,7 @@
  * subset of the stages; the policy's limits; symptoms; what is refused.
  *
  * links: host-tools/triage/ host-tools/vendor/ host-tools/model/file.c
+ * links: host-tools/model/model_info.c
  * links: host-tools/model/npz.c host-tools/model/npz_write.c
  * links: host-tools/model/archive.c host-tools/model/npy.c lib/core/
  * libs: -ljansson -lyaml -lzip -lmbedcrypto -lxxhash

@@ -4,6 +4,7 @@
  * what the filter takes out. Every reader is given every prefix of its file.
  *
  * links: host-tools/triage/ host-tools/vendor/ host-tools/model/file.c
+ * links: host-tools/model/model_info.c
  * links: host-tools/model/npz.c host-tools/model/npy.c lib/core/
  * libs: -ljansson -lyaml -lzip -lmbedcrypto -lxxhash
  */

@@ -12,7 +12,9 @@
  * links: host-tools/vendor/json.c host-tools/vendor/check.c
  * links: host-tools/vendor/check_input.c host-tools/vendor/check_node.c
  * links: host-tools/vendor/check_setting.c host-tools/vendor/check_feature.c
- * links: host-tools/vendor/check_preprocess.c host-tools/model/file.c
+ * links: host-tools/vendor/check_preprocess.c host-tools/vendor/check_board.c
+ * links: host-tools/vendor/board.c host-tools/model/model_info.c
+ * links: host-tools/model/file.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -ljansson -lyaml -lxxhash -lmbedcrypto
  */
@@ -448,12 +450,67 @@ static void test_features(void **state)
     only("march", ASSAY_CONTRADICTION);
 }
 
+#define INFO(port, name, shape, type, rest) \
+    port "[0]: \nname: " name "\nvalid shape: " shape "\ntensor type: " \
+         "HB_DNN_TENSOR_TYPE_" type "\nquanti type: NONE\n" rest
+
+static void test_model_info(void **state)
+{
+    (void)state;
+    with(begin, INFO("output", "conv.y_quantized", "(1,8,8,4,)", "S8", ""));
+    nothing();
+    /* Channels may stand at the other end. */
+    with(begin, INFO("input", "x", "(1,8,8,3)", "F32", ""));
+    nothing();
+    with(begin, INFO("output", "conv.y_quantized", "(1,8,9,4,)", "S8", ""));
+    only("info-shape", ASSAY_CONTRADICTION);
+    with(begin, INFO("output", "conv.y_quantized", "(1,8,8,4,)", "S16", ""));
+    only("info-dtype", ASSAY_CONTRADICTION);
+    with(begin, INFO("output", "conv.y_quantized", "(1,8,8,4,)", "S8",
+                     "scale data: 0.02,\n"));
+    nothing();
+    with(begin, INFO("output", "conv.y_quantized", "(1,8,8,4,)", "S8",
+                     "scale data: (0.021)\n"));
+    only("info-scale", ASSAY_CONTRADICTION);
+    assert_non_null(strstr(f.v[0].sentence, "has scale 0.021"));
+    with(begin, INFO("output", "nobody", "(1,8,8,4,)", "S8", ""));
+    only("info-names", ASSAY_HINT);
+    with(begin, "hb_model_info version 1\nBPU march : bayes\n");
+    only("march", ASSAY_CONTRADICTION);
+}
+
+#define STARTS "log will be stored in x\nHB_Verifier Starts...\n"
+static void test_verifier(void **state)
+{
+    (void)state;
+    with(begin, STARTS "compare_digits: 5\n"
+                       "A and B result Strict check PASSED\n");
+    only("verifier", ASSAY_HINT);
+    assert_non_null(strstr(f.v[0].sentence,
+                           "final outputs only, to 5 digits: 1 comparisons"));
+    with(begin, STARTS "INFO dump_all_nodes_results: True\n"
+                       "INFO A and B result Strict check PASSED\n");
+    nothing();
+    with(begin, STARTS "INFO mismatch result num: 7\n"
+                       "INFO total result num: 90\nINFO max abs error: 8.5\n"
+                       "WARNING A and B result Strict check FAILED\n");
+    only("verifier", ASSAY_WARNING);
+    assert_non_null(strstr(f.v[0].sentence,
+                           "A and B differ in 7 of 90 elements, by at most "
+                           "8.5"));
+    with(begin,
+         STARTS "2026-01-02 03:04:05,678 \033[91mERROR\033[0m no board\n");
+    only("verifier", ASSAY_WARNING);
+    assert_non_null(strstr(f.v[0].sentence, "it stopped with 'no board'"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inputs),      cmocka_unit_test(test_image),
         cmocka_unit_test(test_log),         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_other_build), cmocka_unit_test(test_features),
+        cmocka_unit_test(test_model_info),  cmocka_unit_test(test_verifier),
     };
     int failed = cmocka_run_group_tests(tests, setup, teardown);
 

@@ -11,7 +11,9 @@
  * links: host-tools/vendor/json.c host-tools/vendor/check.c
  * links: host-tools/vendor/check_input.c host-tools/vendor/check_node.c
  * links: host-tools/vendor/check_setting.c host-tools/vendor/check_feature.c
- * links: host-tools/vendor/check_preprocess.c host-tools/model/file.c
+ * links: host-tools/vendor/check_preprocess.c host-tools/vendor/check_board.c
+ * links: host-tools/vendor/board.c host-tools/model/model_info.c
+ * links: host-tools/model/file.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
  * libs: -ljansson -lyaml -lxxhash -lmbedcrypto
  */

@@ -9,7 +9,9 @@
  * links: host-tools/vendor/deps.c host-tools/vendor/log.c
  * links: host-tools/vendor/claims.c host-tools/vendor/runtime.c
  * links: host-tools/vendor/node_info.c host-tools/vendor/advice.c
+ * links: host-tools/vendor/board.c
  * links: host-tools/vendor/json.c host-tools/model/file.c
+ * links: host-tools/model/model_info.c
  * links: lib/core/buf.c lib/core/err.c
  * libs: -ljansson -lyaml
  */
