@@ -78,6 +78,13 @@ def arranged(tool, case, work, is_faulty, inputs, tensor, change):
     return column(case, work, out)
 
 
+def left_over(tool, case, work, is_faulty):
+    """A dump of the last sample that holds what the one before gave."""
+    have = case.samples()
+    out = have[:-1] + ([have[-2]] if is_faulty else [have[-1]])
+    return column(case, work, out)
+
+
 def simulated(tool, case, work, is_faulty):
     """The compiled model's own results, as they came with the case."""
     return ["run", case.copy(work), "--local", "--sim",

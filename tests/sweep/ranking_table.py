@@ -44,9 +44,12 @@ def of_run(r):
     if r["verdict"] == "input":
         return received
     first = r["culprits"][0] if r["culprits"] else None
-    return [h["id"] for h in r["hypotheses"] if first and h["proved"] and
-            not h["struck"] and h["column"] == first["column"] and
-            h["name"] == first["name"]]
+    proved = [h["id"] for h in r["hypotheses"] if first and h["proved"] and
+              not h["struck"] and h["column"] == first["column"] and
+              h["name"] == first["name"]]
+    # What no edit says (D2) stands with the culprit alone.
+    own = first["hypothesis"] if first else None
+    return proved or ([own] if own else [])
 
 
 def of_output(r):
