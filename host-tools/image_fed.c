@@ -23,14 +23,34 @@ static enum kind kind_of(const char *path)
         fclose(f);
     if (n == 6 && memcmp(head, "\x93NUMPY", 6) == 0)
         return KIND_NPY;
-    return n >= 4 && memcmp(head, "PK\x03\x04", 4) == 0 ? KIND_NPZ : KIND_RAW;
+    /* The second: one without members. */
+    return n >= 4 && (memcmp(head, "PK\x03\x04", 4) == 0 ||
+                      memcmp(head, "PK\x05\x06", 4) == 0)
+               ? KIND_NPZ
+               : KIND_RAW;
+}
+
+/* The last thing that a reader left out: why there is no array. */
+struct left_out {
+    char why[520];
+};
+
+static void leave_out(void *self, const char *text)
+{
+    struct left_out *l = self;
+
+    snprintf(l->why, sizeof(l->why), ": %s", text);
 }
 
 static int pick(const struct assay_array **out, const struct assay_npz *z,
-                const char *path, const char *input, struct assay_err *err)
+                const char *path, const char *input, const struct left_out *l,
+                struct assay_err *err)
 {
     char names[200] = "";
 
+    if (z->n == 0)
+        return assay_fail_message(err, ASSAY_EFORMAT, ASSAY_MSG_FED_NO_ARRAY,
+                                  "path", path, "why", l->why, NULL);
     *out = z->n == 1 ? &z->arrays[0] : assay_npz_find(z, input);
     if (*out != NULL)
         return 0;
@@ -56,7 +76,8 @@ int assay_image_fed_read(struct assay_image_fed *out, const char *path,
                          const char *input, uint32_t width, uint32_t height,
                          struct assay_err *err)
 {
-    const struct assay_model_note silent = {.note = NULL};
+    struct left_out left = {.why = ""};
+    const struct assay_model_note note = {.self = &left, .note = leave_out};
     const struct assay_array *a;
     enum kind kind = kind_of(path);
     size_t n;
@@ -71,11 +92,11 @@ int assay_image_fed_read(struct assay_image_fed *out, const char *path,
             .dtype = raw_dtype(n, width, height), .bytes = n, .data = out->raw};
         return 0;
     }
-    rc = kind == KIND_NPY ? assay_npy_read(&out->npz, path, input, &silent, err)
-                          : assay_npz_read(&out->npz, path, &silent, err);
+    rc = kind == KIND_NPY ? assay_npy_read(&out->npz, path, input, &note, err)
+                          : assay_npz_read(&out->npz, path, &note, err);
     if (rc < 0)
         return rc;
-    rc = pick(&a, &out->npz, path, input, err);
+    rc = pick(&a, &out->npz, path, input, &left, err);
     if (rc < 0) {
         assay_image_fed_close(out);
         return rc;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host-tools/image/received_element.h"
 #include "host-tools/image/received_knobs.h"
 #include "host-tools/image_received.h"
 #include "host-tools/messages.h"
@@ -121,12 +122,22 @@ const char *assay_image_sentence(const struct assay_image_pair *p, char *out,
                              NULL);
     case ASSAY_IMAGE_UNEXPLAINED: break;
     }
+    wanted_text(p, p->best, NULL, wanted, sizeof(wanted));
+    assay_received_form(&p->fed.got, got, sizeof(got));
+    if (p->other < 0 && r->tried == 0 && r->elements != r->expected)
+        return assay_message(out, cap, ASSAY_MSG_FED_COUNT, "fed", p->fed_path,
+                             "form", got, "n", assay_num_u(r->elements).text,
+                             "expected", assay_num_u(r->expected).text, "door",
+                             p->doors.v[p->best].name, "wanted", wanted, NULL);
+    if (p->other < 0 && (r->flat || r->not_finite > 0))
+        return assay_message(out, cap, ASSAY_MSG_FED_LIFELESS, "fed",
+                             p->fed_path, "form", got, "door",
+                             p->doors.v[p->best].name, "wanted", wanted, NULL);
     return assay_message(
         out, cap, p->other >= 0 ? ASSAY_MSG_FED_OTHER : ASSAY_MSG_FED_NONE,
         "fed", p->fed_path, "picture", p->picture_path, "tried",
         assay_num_u(r->tried).text, "door", p->doors.v[p->best].name, "wanted",
-        wanted_text(p, p->best, NULL, wanted, sizeof(wanted)), "form",
-        assay_received_form(&p->fed.got, got, sizeof(got)), NULL);
+        wanted, "form", got, NULL);
 }
 
 static void order_lines(const struct assay_image_pair *v,
@@ -279,12 +290,36 @@ static const char *looks_like(const struct assay_received_near *n)
     return NULL;
 }
 
+/* What no reading has to be looked at for; false: nothing of the kind. */
+static bool lifeless_line(const struct assay_image_pair *p,
+                          struct assay_lines *l)
+{
+    const struct assay_received *r = p->found[p->best];
+    const struct assay_received_got *g = &p->fed.got;
+    char text[TEXT];
+
+    if (r->not_finite > 0)
+        assay_message(text, sizeof(text), ASSAY_MSG_LOOKS_NOT_FINITE, "n",
+                      assay_num_u(r->not_finite).text, "all",
+                      assay_num_u(r->elements).text, NULL);
+    else if (r->flat)
+        assay_message(
+            text, sizeof(text), ASSAY_MSG_LOOKS_FLAT, "value",
+            assay_num_g(6, assay_element_value(g->dtype, g->data)).text, NULL);
+    else
+        return false;
+    assay_line_add(l, "  looks   ", text);
+    return true;
+}
+
 static void near_lines(const struct assay_image_pair *p, struct assay_lines *l)
 {
     const struct assay_received_near *n = &p->found[p->best]->near;
     char text[TEXT], list[400] = "", what[400];
     const char *looks;
 
+    if (lifeless_line(p, l))
+        return;
     if (p->found[p->best]->cut)
         assay_line_add(l, "          ", assay_message_text(ASSAY_MSG_FED_CUT));
     looks = n->found ? looks_like(n) : NULL;

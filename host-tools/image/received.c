@@ -2,8 +2,10 @@
 /* The search of received.h: readings by the number of their changes. */
 #include "host-tools/image/received.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "host-tools/image/received_element.h"
 #include "host-tools/image/received_judge.h"
 #include "lib/core/buf.h"
 
@@ -279,7 +281,9 @@ static int run(struct search *s, uint32_t max_changes)
     int rc = 0;
 
     s->forced = forced_from(s, 0);
-    if (max_changes == ASSAY_RECEIVED_UNCHANGED)
+    if (out->not_finite > 0)
+        return 0;
+    if (max_changes == ASSAY_RECEIVED_UNCHANGED || out->flat)
         return level(s, 0);
     last = s->forced + FREE_CHANGES;
     /* Floats where bytes are wanted are a change of their own. */
@@ -314,6 +318,26 @@ static int check_got(const struct assay_received_got *g, size_t *elements,
     return 0;
 }
 
+static void look_at_got(struct assay_received *out,
+                        const struct assay_received_got *g)
+{
+    size_t unit = assay_dtype_bytes(g->dtype);
+    const uint8_t *e = g->data;
+
+    out->flat = true;
+    for (uint64_t i = 0; i < out->elements; i++, e += unit) {
+        out->flat = out->flat && memcmp(e, g->data, unit) == 0;
+        out->not_finite += !isfinite(assay_element_value(g->dtype, e));
+    }
+}
+
+static uint64_t elements_of(const struct assay_reading *r)
+{
+    struct assay_form f;
+
+    return assay_reading_shape(&f, r) ? f.rows * f.row : 0;
+}
+
 int assay_received_search(struct assay_received **out,
                           const struct assay_picture *picture,
                           const struct assay_received_wanted *wanted,
@@ -342,7 +366,9 @@ int assay_received_search(struct assay_received **out,
     }
     s.j.facts = (struct assay_knob_facts){wanted, picture, got, elements};
     s.out->elements = elements;
+    look_at_got(s.out, got);
     assay_reading_wanted(&s.out->wanted, &s.j.facts);
+    s.out->expected = elements_of(&s.out->wanted);
     assay_knobs_init(&s.k, &s.j.facts);
     rc = baseline(&s, same);
     if (rc == 0)

@@ -120,6 +120,10 @@ struct assay_received {
     uint32_t n_blind;
     struct assay_received_hit blind[ASSAY_RECEIVED_HITS];
     struct assay_received_near near; /* n 0 alone */
+    /* All elements are one value: that proves no way in which they were made. */
+    bool flat;
+    uint64_t not_finite; /* NaN and infinite elements: no picture gives them */
+    uint64_t expected;   /* elements that are wanted, without padding */
     uint64_t elements;
     uint64_t tried; /* readings that were looked at */
     bool cut;       /* there were more of them than are looked at */

@@ -246,6 +246,16 @@ tail -c 9293 photo.npy >odd.bin
 run "$assay" image photo.png --got odd.bin --vendor rgb.yaml
 expect_rc 1 "bytes of a size that nothing has"
 expect_out '^unexplained: ' "are explained by nothing"
+expect_out 'has 9293 elements, and no known form' "and their number stands there"
+head -c 9216 /dev/zero >zero.bin
+run "$assay" image photo.png --got zero.bin --vendor rgb.yaml
+expect_rc 1 "a buffer of zeros"
+expect_out '^unexplained: .* is made of no picture' "is no picture, divided or not"
+expect_out '^  looks   every element is 0: ' "what it is like is told"
+expect_not_out '  cause ' "and nothing is proved by it"
+printf 'PK\5\6%018d' 0 | tr 0 '\0' >none.npz
+run "$assay" image photo.png --got none.npz --vendor rgb.yaml
+expect_refused 2 'holds no array of numbers' "an npz without members"
 run "$assay" image photo.png --got photo.npy --as rgb --size 64x48
 expect_rc 0 "--as instead of a configuration"
 finish
