@@ -159,6 +159,13 @@ static void order_lines(const struct assay_image_pair *v,
     assay_line_add(l, "  fix     ", t->fix);
 }
 
+/* How floats that are not equal to the bit were compared. */
+static const char *inexact_text(const struct assay_image_pair *p)
+{
+    return assay_message_text(
+        p->found[p->best]->half ? ASSAY_MSG_FED_HALF : ASSAY_MSG_FED_TOLERANCE);
+}
+
 static void cause_line(const struct assay_image_pair *p, uint32_t door,
                        const struct assay_received_hit *h, bool first,
                        struct assay_lines *l)
@@ -228,8 +235,7 @@ static void hit_lines(const struct assay_image_pair *p, struct assay_lines *l)
                                      ASSAY_MSG_CAUSE_OR_MORE, "more",
                                      assay_num_u(more).text, NULL));
     if (!h->exact)
-        assay_line_add(l, "          ",
-                       assay_message_text(ASSAY_MSG_FED_TOLERANCE));
+        assay_line_add(l, "          ", inexact_text(p));
     if (h->unseen > 0)
         assay_line_add(l, "          ",
                        assay_message(text, sizeof(text), ASSAY_MSG_FED_UNSEEN,
@@ -270,6 +276,27 @@ static bool about(double x, double want, double by)
     return fabs(x - want) <= by;
 }
 
+/* What one level of a byte is in the reading. */
+static double level_of(const struct assay_image_spec *s)
+{
+    double level = 0.0;
+
+    for (int c = 0; c < 3; c++)
+        level = fmax(level, fabs((double)s->scale[c]));
+    level = pow(level, s->normalise) / pow(255.0, s->divide);
+    return level;
+}
+
+/* As near as another rounding of the same steps would be. */
+static bool is_rounding(const struct assay_received_near *n)
+{
+    for (uint32_t c = 0; c < n->channels; c++) {
+        if (!about(n->gain[c], 1.0, 0.02))
+            return false;
+    }
+    return n->max_difference <= ROUNDING * level_of(&n->hit.reading.spec);
+}
+
 /* What a gain and an offset remind of; NULL: nothing. */
 static const char *looks_like(const struct assay_received_near *n)
 {
@@ -277,7 +304,7 @@ static const char *looks_like(const struct assay_received_near *n)
 
     if (n->correlation[0] < ALIKE)
         return assay_message_text(ASSAY_MSG_LOOKS_OTHER_PICTURE);
-    if (n->max_difference <= ROUNDING && about(g, 1.0, 0.02))
+    if (is_rounding(n))
         return assay_message_text(ASSAY_MSG_LOOKS_ROUNDING);
     if (about(g, 219.0 / 255.0, 0.02) && about(o, 16.0, 3.0))
         return assay_message_text(ASSAY_MSG_LOOKS_STUDIO);
@@ -327,16 +354,14 @@ static void near_lines(const struct assay_image_pair *p, struct assay_lines *l)
         assay_line_add(l, "  looks   ", looks);
     if (!n->found || n->correlation[0] < ALIKE)
         return;
-    assay_message(text, sizeof(text),
-                  n->max_difference <= ROUNDING ? ASSAY_MSG_FED_ROUNDING
-                                                : ASSAY_MSG_FED_NEAREST,
-                  "what",
-                  assay_reading_text(&n->hit.reading, n->hit.knobs,
-                                     n->hit.n_knobs, what, sizeof(what)),
-                  "differing",
-                  assay_num_u(n->hit.all - n->hit.all_matched).text, "all",
-                  assay_num_u(n->hit.all).text, "worst",
-                  assay_num_g(4, n->max_difference).text, NULL);
+    assay_message(
+        text, sizeof(text),
+        is_rounding(n) ? ASSAY_MSG_FED_ROUNDING : ASSAY_MSG_FED_NEAREST, "what",
+        assay_reading_text(&n->hit.reading, n->hit.knobs, n->hit.n_knobs, what,
+                           sizeof(what)),
+        "differing", assay_num_u(n->hit.all - n->hit.all_matched).text, "all",
+        assay_num_u(n->hit.all).text, "worst",
+        assay_num_g(4, n->max_difference).text, NULL);
     assay_line_add(l, "  nearest ", text);
     for (uint32_t c = 0; c < n->channels; c++)
         snprintf(list + strlen(list), sizeof(list) - strlen(list),
@@ -358,8 +383,7 @@ static void pair_lines(const struct assay_image_pair *v,
     assay_line_add(l, "", line);
     if (verdict == ASSAY_IMAGE_MATCH) {
         if (!p->found[p->best]->hits[0].exact)
-            assay_line_add(l, "  note    ",
-                           assay_message_text(ASSAY_MSG_FED_TOLERANCE));
+            assay_line_add(l, "  note    ", inexact_text(p));
         blind_line(p, l);
     }
     if (p->other >= 0)

@@ -103,6 +103,12 @@ static int from_config(struct assay_image_doors *out,
     if (width == 0 || height == 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_NO_SIZE,
                                   "file", c->file, "input", in->name, NULL);
+    if (in->has_shape && o->image.size != NULL &&
+        (width != told->spec.width || height != told->spec.height))
+        return assay_fail_message(
+            err, ASSAY_EUSAGE, ASSAY_MSG_WANTED_SIZE, "file", c->file, "width",
+            assay_num_u(width).text, "height", assay_num_u(height).text, "said",
+            o->image.size, NULL);
     snprintf(out->input, sizeof(out->input), "%.127s", in->name);
     assay_image_spec_init(&w->spec, types[t].type, width, height);
     w->spec.nchw = types[t].nchw || (types[t].type != ASSAY_IMAGE_NV12 &&

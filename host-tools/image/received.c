@@ -323,11 +323,15 @@ static void look_at_got(struct assay_received *out,
 {
     size_t unit = assay_dtype_bytes(g->dtype);
     const uint8_t *e = g->data;
+    double v;
 
     out->flat = true;
+    out->half = g->dtype == ASSAY_F32;
     for (uint64_t i = 0; i < out->elements; i++, e += unit) {
         out->flat = out->flat && memcmp(e, g->data, unit) == 0;
-        out->not_finite += !isfinite(assay_element_value(g->dtype, e));
+        v = assay_element_value(g->dtype, e);
+        out->not_finite += !isfinite(v);
+        out->half = out->half && fabs(v) < 65536.0 && assay_half_of(v) == v;
     }
 }
 
@@ -367,6 +371,7 @@ int assay_received_search(struct assay_received **out,
     s.j.facts = (struct assay_knob_facts){wanted, picture, got, elements};
     s.out->elements = elements;
     look_at_got(s.out, got);
+    s.j.half = s.out->half;
     assay_reading_wanted(&s.out->wanted, &s.j.facts);
     s.out->expected = elements_of(&s.out->wanted);
     assay_knobs_init(&s.k, &s.j.facts);

@@ -122,6 +122,7 @@ struct assay_received {
     struct assay_received_near near; /* n 0 alone */
     /* All elements are one value: that proves no way in which they were made. */
     bool flat;
+    bool half; /* floats that 16 bits hold, all: compared as rounded to these */
     uint64_t not_finite; /* NaN and infinite elements: no picture gives them */
     uint64_t expected;   /* elements that are wanted, without padding */
     uint64_t elements;

@@ -29,13 +29,26 @@ static inline double assay_element_value(enum assay_dtype dtype,
     return 0.0;
 }
 
+/* The nearest value that 16 bits hold; what is beyond them stays. */
+static inline double assay_half_of(double v)
+{
+    int e, step;
+
+    if (v == 0.0 || !isfinite(v))
+        return v;
+    frexp(v, &e);
+    step = (e - 1 < -14 ? -14 : e - 1) - 10;
+    return ldexp(rint(ldexp(v, -step)), step);
+}
+
 /* Does an element hold what a reading made, when that is put into its dtype
- * as a cast of C or numpy does: towards 0, then the low bits? */
+ * as a cast of C or numpy does: towards 0, then the low bits? `half`: floats
+ * went through 16 bits. */
 static inline bool assay_element_equal(enum assay_dtype held, const uint8_t *e,
                                        enum assay_dtype made, double value,
-                                       bool *exact)
+                                       bool half, bool *exact)
 {
-    double got = assay_element_value(held, e), off;
+    double got = assay_element_value(held, e), off, most;
     uint64_t mask = assay_dtype_bytes(held) >= 8
                         ? UINT64_MAX
                         : (1ull << 8 * assay_dtype_bytes(held)) - 1;
@@ -51,8 +64,11 @@ static inline bool assay_element_equal(enum assay_dtype held, const uint8_t *e,
     if (off == 0.0)
         return true;
     *exact = false;
-    return made == ASSAY_F32 &&
-           off <= ASSAY_RECEIVED_ATOL + ASSAY_RECEIVED_RTOL * fabs(value);
+    most = ASSAY_RECEIVED_ATOL + ASSAY_RECEIVED_RTOL * fabs(value);
+    if (made == ASSAY_F32 && half)
+        return got >= assay_half_of(value - most) &&
+               got <= assay_half_of(value + most);
+    return made == ASSAY_F32 && off <= most;
 }
 
 #endif

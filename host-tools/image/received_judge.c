@@ -109,7 +109,7 @@ static bool compare(void *self, double made, uint64_t index, uint32_t c)
     bool equal = assay_element_equal(g->dtype,
                                      (const uint8_t *)g->data +
                                          index * assay_dtype_bytes(g->dtype),
-                                     k->made, made, &exact);
+                                     k->made, made, k->j->half, &exact);
     bool differed = k->j->same == NULL || k->j->same[index] == 0;
 
     (void)c;
@@ -210,6 +210,7 @@ struct correlated {
     double n[3], a[3], b[3], aa[3], bb[3], ab[3], worst;
     uint64_t placed, differing;
     enum assay_dtype made;
+    bool half;
 };
 
 static bool correlate(void *self, double made, uint64_t index, uint32_t c)
@@ -230,7 +231,7 @@ static bool correlate(void *self, double made, uint64_t index, uint32_t c)
     k->differing += !assay_element_equal(
         k->g->dtype,
         (const uint8_t *)k->g->data + index * assay_dtype_bytes(k->g->dtype),
-        k->made, made, &exact);
+        k->made, made, k->half, &exact);
     if (fabs(got - made) > k->worst)
         k->worst = fabs(got - made);
     return true;
@@ -312,7 +313,7 @@ int assay_judge_windows(struct assay_judge *j, const struct assay_reading *r,
                         bool *passes, double *similar, struct assay_err *err)
 {
     struct assay_judge_sized *z;
-    struct correlated k = {.g = j->facts.got};
+    struct correlated k = {.g = j->facts.got, .half = j->half};
     double sum = 0.0, gain, offset, one;
     int rc = assay_judge_sized_of(&z, j, r, false, err), channels = 0;
 
@@ -441,7 +442,7 @@ int assay_judge_near(struct assay_judge *j, const struct assay_reading *r,
 {
     struct assay_image_adapted a = {0};
     struct part p;
-    struct correlated k = {.g = j->facts.got};
+    struct correlated k = {.g = j->facts.got, .half = j->half};
     int rc = adapt_full(j, &a, &p, r, err);
 
     if (rc == 0) {

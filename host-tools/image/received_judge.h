@@ -17,6 +17,7 @@ struct assay_judge_sized;
 
 struct assay_judge {
     struct assay_knob_facts facts;
+    bool half;           /* the floats of the tensor went through 16 bits */
     const uint8_t *same; /* elements that are as wanted; NULL: none is known */
     struct assay_judge_sized *sized; /* pictures of the model's size */
     size_t n_sized, cap_sized;

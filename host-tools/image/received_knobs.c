@@ -328,9 +328,10 @@ void assay_knobs_init(struct assay_knobs *k, const struct assay_knob_facts *f)
     add(k, ASSAY_KNOB_TURN, s->orientation);
     for (uint32_t i = 1; i <= 8; i++)
         add(k, ASSAY_KNOB_TURN, i);
-    /* What mirrors gives the same on both sides of a resizing. */
-    add(k, ASSAY_KNOB_TURN, TURN_LAST + 6);
-    add(k, ASSAY_KNOB_TURN, TURN_LAST + 8);
+    /* What mirrors gives the same on both sides of a resizing; what lays the
+     * picture on its side (5 to 8) rounds rows and columns the other way. */
+    for (uint32_t i = 5; i <= 8; i++)
+        add(k, ASSAY_KNOB_TURN, TURN_LAST + i);
     add_all(k, ASSAY_KNOB_FIT, s->fit, ASSAY_FIT_COUNT);
     add_all(k, ASSAY_KNOB_FILTER, s->filter, ASSAY_FILTER_COUNT);
     /* What is wanted may have a pad of three values: it is never turned to. */

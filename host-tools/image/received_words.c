@@ -72,9 +72,22 @@ static enum assay_fed of_memory(const struct assay_reading *got)
     return ASSAY_FED_PADDED;
 }
 
-static enum assay_fed of_values(const struct assay_reading *wanted,
+/* x - 128 of floats, found as a gain and an offset. */
+static bool is_centred(const struct assay_reading *r)
+{
+    for (int c = 0; c < 3; c++) {
+        if (r->spec.mean[c] != 128.0f || r->spec.scale[c] != 1.0f)
+            return false;
+    }
+    return r->solved && r->spec.normalise == 1 && r->spec.divide == 0;
+}
+
+static enum assay_fed of_values(const struct assay_reading *got,
+                                const struct assay_reading *wanted,
                                 const struct assay_received_wanted *facts)
 {
+    if (is_centred(got) && facts->model_centres)
+        return ASSAY_FED_CENTRE_MODEL;
     if (facts->model_normalises && wanted->spec.normalise == 0 &&
         wanted->spec.divide == 0)
         return ASSAY_FED_NORMALISED_MODEL;
@@ -114,7 +127,7 @@ enum assay_fed assay_fed_of(enum assay_knob knob,
     case ASSAY_KNOB_UP: return ASSAY_FED_UP;
     case ASSAY_KNOB_ODD: return ASSAY_FED_ODD;
     case ASSAY_KNOB_CENTRE: return of_centre(got, wanted, facts);
-    case ASSAY_KNOB_VALUES: return of_values(wanted, facts);
+    case ASSAY_KNOB_VALUES: return of_values(got, wanted, facts);
     case ASSAY_KNOB_QUANTIZE:
         return got->spec.quantize_scale == 1.0f ? ASSAY_FED_SCALE_MISSING
                                                 : ASSAY_FED_SCALE_TWICE;

@@ -77,10 +77,11 @@ static int check_numbers(const struct assay_image_spec *s,
                          struct assay_err *err)
 {
     for (unsigned k = 0; k < 3; k++)
-        if (!isfinite(s->mean[k]) || !isfinite(s->scale[k]))
+        if (!isfinite(s->mean[k]) || !isfinite(s->scale[k]) || s->scale[k] == 0)
             return assay_fail(err, ASSAY_ERANGE,
                               "mean and scale of channel %u: expected finite "
-                              "numbers, found %g and %g",
+                              "numbers and a scale other than 0, found %g and "
+                              "%g",
                               k, (double)s->mean[k], (double)s->scale[k]);
     if (!isfinite(s->quantize_scale) || s->quantize_scale <= 0)
         return assay_fail(err, ASSAY_ERANGE,

@@ -253,6 +253,12 @@ expect_rc 1 "a buffer of zeros"
 expect_out '^unexplained: .* is made of no picture' "is no picture, divided or not"
 expect_out '^  looks   every element is 0: ' "what it is like is told"
 expect_not_out '  cause ' "and nothing is proved by it"
+run "$assay" image photo.png --got photo.npy --vendor rgb.yaml --size 32x32
+expect_refused 2 'size 32x32: expected 64x48, the input_shape' "another size"
+run "$assay" image photo.png --got photo.npy --vendor rgb.yaml --size 64x48
+expect_rc 0 "the same size"
+run "$assay" image photo.png --as rgb --size 64x48 --scale-value 0,1,1
+expect_refused 2 'a scale other than 0' "a scale that leaves nothing"
 printf 'PK\5\6%018d' 0 | tr 0 '\0' >none.npz
 run "$assay" image photo.png --got none.npz --vendor rgb.yaml
 expect_refused 2 'holds no array of numbers' "an npz without members"
