@@ -16,7 +16,13 @@
 const char *assay_filter_name(enum assay_filter filter)
 {
     static const char *const names[ASSAY_FILTER_COUNT] = {
-        "linear", "nearest", "area", "pillow", "pillow-columns"};
+        "linear",
+        "nearest",
+        "area",
+        "pillow",
+        "pillow-columns",
+        "pillow-bicubic",
+        "pillow-bicubic-columns"};
 
     return (unsigned)filter < ASSAY_FILTER_COUNT ? names[filter] : "?";
 }
@@ -256,9 +262,12 @@ int assay_resize(uint8_t *out, uint32_t out_width, uint32_t out_height,
     }
     if (filter == ASSAY_FILTER_NEAREST)
         return resize_nearest(out, ow, oh, in, iw, ih, channels, err);
-    if (filter == ASSAY_FILTER_PILLOW || filter == ASSAY_FILTER_PILLOW_COLUMNS)
+    if (filter >= ASSAY_FILTER_PILLOW)
         return assay_resize_pillow(out, ow, oh, in, iw, ih, channels,
-                                   filter == ASSAY_FILTER_PILLOW_COLUMNS, err);
+                                   filter == ASSAY_FILTER_PILLOW_COLUMNS ||
+                                       filter ==
+                                           ASSAY_FILTER_PILLOW_BICUBIC_COLUMNS,
+                                   filter >= ASSAY_FILTER_PILLOW_BICUBIC, err);
     if ((filter == ASSAY_FILTER_AREA && shrinks) || halved)
         return assay_resize_area(out, ow, oh, in, iw, ih, channels, err);
     return resize_linear(out, ow, oh, in, iw, ih, channels,

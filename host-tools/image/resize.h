@@ -22,6 +22,9 @@ enum assay_filter {
     /* The same along columns first, as Pillow 13 does for some sizes:
      * for two sizes one of both is its to the bit. */
     ASSAY_FILTER_PILLOW_COLUMNS,
+    /* Pillow's BICUBIC, what its resize() takes by itself; both orders. */
+    ASSAY_FILTER_PILLOW_BICUBIC,
+    ASSAY_FILTER_PILLOW_BICUBIC_COLUMNS,
     ASSAY_FILTER_COUNT,
 };
 

@@ -23,33 +23,60 @@ struct window {
     int32_t *weights; /* into the array that all windows share */
 };
 
-/* The triangle, as wide as it must be to see every sample. */
+/* What a sample weighs at a distance, and how far it is seen. */
+struct kernel {
+    double reach;
+    double (*weight)(double distance);
+};
+
+static double triangle(double d)
+{
+    return d < 1 ? 1 - d : 0;
+}
+
+/* Keys' cubic with a slope of -1/2 at 1. */
+static double cubic(double d)
+{
+    const double a = -0.5;
+
+    if (d < 1)
+        return ((a + 2) * d - (a + 3)) * d * d + 1;
+    return d < 2 ? (((d - 5) * d + 8) * d - 4) * a : 0;
+}
+
+static const struct kernel bilinear = {1, triangle}, bicubic = {2, cubic};
+
+/* The kernel, as wide as it must be to see every sample. */
 static void fill_window(struct window *w, double *v, uint32_t i, uint32_t in,
-                        double scale)
+                        double scale, const struct kernel *kernel)
 {
     double wide = scale > 1 ? scale : 1, centre = (i + 0.5) * scale;
-    double first = centre - wide + 0.5, end = centre + wide + 0.5, sum = 0;
+    double reach = kernel->reach * wide, sum = 0;
+    double first = centre - reach + 0.5, end = centre + reach + 0.5;
 
     w->first = first > 0 ? (uint32_t)first : 0;
     w->n = (end < in ? (uint32_t)end : in) - w->first;
     for (uint32_t k = 0; k < w->n; k++) {
         double d = fabs((k + (double)w->first - centre + 0.5) * (1 / wide));
 
-        v[k] = d < 1 ? 1 - d : 0;
+        v[k] = kernel->weight(d);
         sum += v[k];
     }
     for (uint32_t k = 0; k < w->n; k++) {
         if (sum != 0)
             v[k] /= sum;
-        w->weights[k] = (int32_t)(0.5 + v[k] * (1 << PILLOW_BITS));
+        w->weights[k] =
+            (int32_t)((v[k] < 0 ? -0.5 : 0.5) + v[k] * (1 << PILLOW_BITS));
     }
 }
 
 /* One allocation; NULL: no memory. */
-static struct window *windows_of(uint32_t in, uint32_t out)
+static struct window *windows_of(uint32_t in, uint32_t out,
+                                 const struct kernel *kernel)
 {
     double scale = (double)in / out;
-    size_t most = 2 * (size_t)ceil(scale > 1 ? scale : 1) + 1, all, bytes;
+    size_t most = 2 * (size_t)ceil(kernel->reach * (scale > 1 ? scale : 1)) + 1;
+    size_t all, bytes;
     struct window *w;
     int32_t *weights;
     double *v;
@@ -64,7 +91,7 @@ static struct window *windows_of(uint32_t in, uint32_t out)
     weights = (int32_t *)(void *)(v + most);
     for (uint32_t i = 0; i < out; i++, weights += most) {
         w[i].weights = weights;
-        fill_window(&w[i], v, i, in, scale);
+        fill_window(&w[i], v, i, in, scale, kernel);
     }
     return w;
 }
@@ -75,14 +102,17 @@ static uint8_t weigh(const uint8_t *from, size_t step, const struct window *w)
 
     for (uint32_t k = 0; k < w->n; k++)
         sum += from[k * step] * w->weights[k];
+    if (sum < 0)
+        return 0;
     sum >>= PILLOW_BITS;
     return sum > 255 ? 255 : (uint8_t)sum;
 }
 
 static int along_rows(uint8_t *out, uint32_t ow, const uint8_t *in, uint32_t iw,
-                      uint32_t rows, uint32_t channels, struct assay_err *err)
+                      uint32_t rows, uint32_t channels,
+                      const struct kernel *kernel, struct assay_err *err)
 {
-    struct window *w = windows_of(iw, ow);
+    struct window *w = windows_of(iw, ow, kernel);
 
     if (w == NULL)
         return no_memory(err);
@@ -96,9 +126,10 @@ static int along_rows(uint8_t *out, uint32_t ow, const uint8_t *in, uint32_t iw,
 }
 
 static int along_columns(uint8_t *out, uint32_t oh, const uint8_t *in,
-                         uint32_t ih, size_t row, struct assay_err *err)
+                         uint32_t ih, size_t row, const struct kernel *kernel,
+                         struct assay_err *err)
 {
-    struct window *w = windows_of(ih, oh);
+    struct window *w = windows_of(ih, oh, kernel);
 
     if (w == NULL)
         return no_memory(err);
@@ -112,21 +143,23 @@ static int along_columns(uint8_t *out, uint32_t oh, const uint8_t *in,
 int assay_resize_pillow(uint8_t *out, uint32_t out_width, uint32_t out_height,
                         const uint8_t *in, uint32_t in_width,
                         uint32_t in_height, uint32_t channels,
-                        bool columns_first, struct assay_err *err)
+                        bool columns_first, bool is_cubic,
+                        struct assay_err *err)
 {
     uint32_t w = columns_first ? in_width : out_width;
     uint32_t h = columns_first ? out_height : in_height;
     size_t bytes = (size_t)w * h * channels;
+    const struct kernel *k = is_cubic ? &bicubic : &bilinear;
     uint8_t *half;
     int rc;
 
     /* A direction in which nothing changes is not gone through. */
     if (out_height == in_height)
-        return along_rows(out, out_width, in, in_width, in_height, channels,
+        return along_rows(out, out_width, in, in_width, in_height, channels, k,
                           err);
     if (out_width == in_width)
         return along_columns(out, out_height, in, in_height,
-                             (size_t)in_width * channels, err);
+                             (size_t)in_width * channels, k, err);
     if ((uint64_t)w * h > 2 * ASSAY_PICTURE_MAX_PIXELS)
         return assay_fail(err, ASSAY_ERANGE,
                           "%ux%u pixels become %ux%u on the way to %ux%u: at "
@@ -137,13 +170,15 @@ int assay_resize_pillow(uint8_t *out, uint32_t out_width, uint32_t out_height,
     if (half == NULL)
         return no_memory(err);
     if (columns_first)
-        rc = along_columns(half, h, in, in_height, (size_t)w * channels, err);
+        rc =
+            along_columns(half, h, in, in_height, (size_t)w * channels, k, err);
     else
-        rc = along_rows(half, w, in, in_width, h, channels, err);
+        rc = along_rows(half, w, in, in_width, h, channels, k, err);
     if (rc == 0 && columns_first)
-        rc = along_rows(out, out_width, half, w, h, channels, err);
+        rc = along_rows(out, out_width, half, w, h, channels, k, err);
     else if (rc == 0)
-        rc = along_columns(out, out_height, half, h, (size_t)w * channels, err);
+        rc = along_columns(out, out_height, half, h, (size_t)w * channels, k,
+                           err);
     assay_free(half);
     return rc;
 }

@@ -14,8 +14,8 @@
 int assay_resize_pillow(uint8_t *out, uint32_t out_width, uint32_t out_height,
                         const uint8_t *in, uint32_t in_width,
                         uint32_t in_height, uint32_t channels,
-                        bool columns_first, struct assay_err *err)
-    ASSAY_MUST_CHECK;
+                        bool columns_first, bool is_cubic,
+                        struct assay_err *err) ASSAY_MUST_CHECK;
 /* Not larger in either direction: OpenCV takes another way then. */
 int assay_resize_area(uint8_t *out, uint32_t out_width, uint32_t out_height,
                       const uint8_t *in, uint32_t in_width, uint32_t in_height,

@@ -46,6 +46,13 @@ static void test_by_hand(void **state)
     row(four, 4, 2, ASSAY_FILTER_AREA, (uint8_t[]){15, 35});
     /* Triangle of width 4: (3 * 10 + 3 * 20 + 30) / 7 = 17.1 */
     row(four, 4, 2, ASSAY_FILTER_PILLOW, (uint8_t[]){17, 33});
+    /* Pillow 13's own numbers; what overshoots is cut off. */
+    row(two, 2, 1, ASSAY_FILTER_PILLOW_BICUBIC, (uint8_t[]){50});
+    row((const uint8_t[]){0, 0, 0, 255, 255, 255}, 6, 12,
+        ASSAY_FILTER_PILLOW_BICUBIC,
+        (uint8_t[]){0, 0, 0, 0, 0, 52, 203, 255, 255, 255, 255, 255});
+    row((const uint8_t[]){10, 200, 30, 90}, 4, 3, ASSAY_FILTER_PILLOW_BICUBIC,
+        (uint8_t[]){67, 120, 65});
     row(four, 4, 1, ASSAY_FILTER_AREA, (uint8_t[]){25});
     /* Thirds: 4 to 3, shares 3/4 and 1/4: 12.5 goes to even. */
     row(four, 4, 3, ASSAY_FILTER_AREA, (uint8_t[]){12, 25, 38});

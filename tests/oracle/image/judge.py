@@ -58,7 +58,8 @@ def smooth(rng, width, height):
 
 
 def resizes(j, rng):
-    worst = dict.fromkeys(("linear", "nearest", "area", "pillow"), 0)
+    worst = dict.fromkeys(("linear", "nearest", "area", "pillow",
+                           "pillow-bicubic"), 0)
     for ow, oh, iw, ih in SIZES:
         pixels = rng.integers(0, 256, (ih, iw, 3), dtype=np.uint8)
         path = j.write("p.png", pixels)
@@ -68,12 +69,13 @@ def resizes(j, rng):
             want = cv2.resize(pixels, (ow, oh), interpolation=flag)
             got = j.last(path, "rgb", ow, oh, "--resize", "stretch:" + name)
             worst[name] = max(worst[name], far(got[0], want))
-        want = np.asarray(Image.fromarray(pixels).resize((ow, oh),
-                                                         Image.BILINEAR))
-        both = [far(j.last(path, "rgb", ow, oh, "--resize",
-                           "stretch:pillow" + order)[0], want)
-                for order in ("", "-columns")]
-        worst["pillow"] = max(worst["pillow"], min(both))
+        for name, flag in (("pillow", Image.BILINEAR),
+                           ("pillow-bicubic", Image.BICUBIC)):
+            want = np.asarray(Image.fromarray(pixels).resize((ow, oh), flag))
+            both = [far(j.last(path, "rgb", ow, oh, "--resize",
+                               "stretch:" + name + order)[0], want)
+                    for order in ("", "-columns")]
+            worst[name] = max(worst[name], min(both))
     for name, differ in worst.items():
         tell("resize %s, %d pairs of sizes" % (name, len(SIZES)), differ,
              1 if name == "area" else 0)
