@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host-tools/cmd.h"
 #include "host-tools/messages.h"
@@ -39,11 +41,25 @@ static int flush(int code, bool tells)
     return code != 0 ? code : ASSAY_CLASS_USAGE;
 }
 
+/* A caller may have closed what every program expects to be open; the next
+ * file or socket would take its place. Read alone: writing fails, and is told. */
+static void hold_standard_files(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     struct assay_options o;
     struct assay_err err = {0};
 
+    hold_standard_files();
     if (assay_options_parse(&o, argc - 1, argv + 1, &err) < 0)
         return assay_cmd_failed(&err);
     if (o.version) {

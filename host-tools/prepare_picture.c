@@ -96,11 +96,10 @@ static int fit_to_input(struct assay_pictures *p, struct assay_err *err)
     s->widen = planes;
     if (!is_image(t, assay_image_channels(s), &height, &width, &s->nchw) ||
         (s->width != 0 && (s->width != width || s->height != height)))
-        return assay_fail_message(err, ASSAY_EMISMATCH, ASSAY_MSG_PICTURE_SHAPE,
-                                  "input", t->name, "type",
-                                  assay_image_type_name(s->type), "width",
-                                  assay_num_u(s->width).text, "height",
-                                  assay_num_u(s->height).text, NULL);
+        return assay_fail_message(
+            err, ASSAY_EMISMATCH, ASSAY_MSG_PICTURE_SHAPE, "input", t->name,
+            "type", assay_image_type_name(s->type), "channels",
+            assay_num_u(assay_image_channels(s)).text, NULL);
     s->width = width;
     s->height = height;
     s->stride = s->align = 0; /* how the board's buffer lies, no input's */

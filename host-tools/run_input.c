@@ -221,12 +221,18 @@ void assay_run_input_lines(const struct assay_run *r, enum assay_column column,
                                     : ASSAY_MSG_INPUT_CAUSE,
                           "id", c->id, "what", c->what, "matched",
                           assay_num_u(c->all_matched).text, "all",
-                          assay_num_u(in->all).text, NULL);
+                          assay_num_u(c->all).text, NULL);
         else
             assay_message(text, sizeof(text), ASSAY_MSG_CAUSE_OR, "what", c->id,
                           "name", c->what, NULL);
         assay_line_add(l, i == 0 ? "  cause   " : "          ", text);
     }
+    if (in->n > 0 && in->causes[0].n_samples < in->n_samples)
+        assay_line_add(
+            l, "          ",
+            assay_message(text, sizeof(text), ASSAY_MSG_INPUT_SAMPLES, "n",
+                          assay_num_u(in->causes[0].n_samples).text, "samples",
+                          assay_num_u(in->n_samples).text, NULL));
     if (in->n_more > 0)
         assay_line_add(l, "          ",
                        assay_message(text, sizeof(text),

@@ -65,6 +65,8 @@ static void add_hit(struct assay_run *r, struct assay_report_input *in,
         .fix = keep(r, fix),
         .within = h->within,
         .all_matched = h->compared,
+        .all = in->all,
+        .n_samples = in->n_samples,
     };
 }
 
@@ -81,6 +83,8 @@ static void add_cause(struct assay_run *r, struct assay_report_input *in,
         .fix = assay_message_text(fix),
         .within = within,
         .all_matched = in->all,
+        .all = in->all,
+        .n_samples = in->n_samples,
     };
 }
 

@@ -15,6 +15,18 @@ static const char *keep(struct assay_run *r, const char *text)
     return kept != NULL ? kept : "";
 }
 
+/* A sample that is as it was given says nothing of the others. */
+static bool is_right(const struct assay_run *r,
+                     const struct assay_run_input_data *d, uint32_t sample)
+{
+    size_t n, bytes;
+
+    return assay_tensor_count(&r->s->tensors[d->tensors[d->which]], &n, &bytes,
+                              NULL) == 0 &&
+           d->given[d->which][sample] != NULL &&
+           memcmp(d->given[d->which][sample], d->got[sample], bytes) == 0;
+}
+
 /* Searches one sample; close p in any case. */
 static int search(struct assay_image_pair *p, const struct assay_run *r,
                   const struct assay_run_input_data *d, uint32_t sample,
@@ -71,6 +83,8 @@ static void take_first(struct assay_run *r, struct assay_report_input *in,
             .fix = keep(r, assay_image_fix(p, p->best, h, text, sizeof(text))),
             .within = !h->exact,
             .all_matched = h->all_matched,
+            .all = h->all,
+            .n_samples = 1,
         };
     }
     in->n_more += f->n_more;
@@ -92,8 +106,11 @@ static void keep_common(struct assay_report_input *in,
                                sizeof(names));
             again = strcmp(ids, in->causes[c].id) == 0 &&
                     strcmp(names, in->causes[c].what) == 0;
-            if (again)
+            if (again) {
                 in->causes[c].all_matched += f->hits[i].all_matched;
+                in->causes[c].all += f->hits[i].all;
+                in->causes[c].n_samples++;
+            }
         }
         if (again)
             in->causes[n++] = in->causes[c];
@@ -114,7 +131,7 @@ int assay_run_input_picture(struct assay_run *r, struct assay_report_input *in,
          s++) {
         struct assay_image_pair *p;
 
-        if (d->got[s] == NULL)
+        if (d->got[s] == NULL || is_right(r, d, s))
             continue;
         p = assay_calloc(1, sizeof(*p));
         if (p == NULL)

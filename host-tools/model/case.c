@@ -399,7 +399,12 @@ int assay_case_from_files(struct assay_case *out, const char *model,
         rc = no_memory(err, model);
     for (size_t i = 0; !rc && i < n_inputs; i++)
         rc = add_files(&files, inputs[i], err);
-    if (!rc && !files.n)
+    if (!rc && !files.n && n_inputs)
+        rc = assay_fail(err, ASSAY_EUSAGE,
+                        "%s: a folder without npz files (pictures are named "
+                        "one by one: -i A.png -i B.png)",
+                        inputs[0]);
+    else if (!rc && !files.n)
         rc = assay_fail(err, ASSAY_EUSAGE, "%s: no input given (-i FILE)",
                         model);
     if (!rc)

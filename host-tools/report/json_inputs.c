@@ -17,6 +17,8 @@ static json_t *causes(struct assay_report *r,
         assay_json_set(r, o, "fix", assay_json_text(c->fix));
         assay_json_set(r, o, "within", json_boolean(c->within));
         assay_json_set(r, o, "all_matched", assay_json_integer(c->all_matched));
+        assay_json_set(r, o, "all", assay_json_integer(c->all));
+        assay_json_set(r, o, "samples", assay_json_integer(c->n_samples));
         assay_json_append(r, a, o);
     }
     return a;

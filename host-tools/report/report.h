@@ -146,11 +146,12 @@ struct assay_report_bad {
 /* One thing that gives every element of an input that a column has otherwise.
  * Of all: elements that it says something about. */
 struct assay_report_input_cause {
-    const char *id;   /* "Y6", "L1+U1" */
-    const char *what; /* in words */
-    const char *fix;  /* what to change; "" nothing to say */
-    bool within;      /* floats: not to the bit */
-    uint64_t all_matched;
+    const char *id;            /* "Y6", "L1+U1" */
+    const char *what;          /* in words */
+    const char *fix;           /* what to change; "" nothing to say */
+    bool within;               /* floats: not to the bit */
+    uint64_t all_matched, all; /* of the samples that it is said of */
+    uint32_t n_samples;        /* so many */
 };
 #define ASSAY_REPORT_INPUT_CAUSES 12
 /* An input of the model that a column has otherwise than it was given. */

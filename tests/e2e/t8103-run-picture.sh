@@ -113,12 +113,50 @@ fed Y12 "--as rgb $float --resize letterbox" "--as rgb"
 fed Y12 "--as rgb $float --resize stretch:nearest" "--as rgb --resize stretch"
 fed Y3 "--as yuv444_128 $float --range studio" "--as yuv444 --range full"
 
+# One of two samples is as it was given, the other is BGR: the right one does
+# not speak for the wrong one, and what is proved is said of that alone.
+picture make photo 64x50 "$work/q.png"
+rm -rf "$work/got"
+mkdir "$work/got"
+for s in p:rgb q:bgr; do
+    run "$assay" image "$work/${s%:*}.png" --size 10x12 --as "${s#*:}" \
+        --set dtype=float32 -o "$work/f.npy"
+    python3 -c '
+import sys
+sys.path.insert(0, sys.argv[3])
+import npz
+with open(sys.argv[1], "rb") as f:
+    npz.write(sys.argv[2], {"img": npz.parse(f.read())})
+' "$work/f.npy" "$work/got/${s%:*}.npz" "$ROOT/tests/sweep"
+done
+run "$assay" run -m "$nash" -i "$work/p.png" -i "$work/q.png" --as rgb \
+    --target "$board" -q --bpu "$work/got" --json "$work/json"
+expect_rc 1 "one sample of two was fed otherwise"
+expect_out '^  fed     your script feeds BGR' "the wrong one is told"
+expect_out '^  cause   Y6: .* 360/360 all   proved' "Y6 of its elements"
+expect_out '^ +in 1 of 2 samples' "and of it alone"
+expect "in JSON" python3 -c '
+import json, sys
+seen, = json.load(open(sys.argv[1]))["inputs_received"]
+c = seen["causes"][0]
+assert (c["id"], c["all_matched"], c["all"], c["samples"]) == (
+    "Y6", 360, 360, 1), c
+' "$work/json"
+
 # What cannot be is said before anything runs.
 run "$assay" run -m "$nash" -i "$work/p.png" --local
 expect_refused 2 "is a picture: say with --as what the model takes" "no --as"
 run "$assay" run -m "$nash" -i "$work/p.png" --as gray --local
 expect_refused 2 "input 'img' of the model is no image of 'gray'" \
     "other channels"
+expect_err '1,H,W,1. or .1,1,H,W' "and which they would be"
+mkdir "$work/pictures"
+cp "$work/p.png" "$work/pictures"
+run "$assay" run -m "$nash" -i "$work/pictures" --as rgb --local
+expect_refused 2 "pictures: a folder without npz files" "a folder of pictures"
+run sh -c '"$@" >&-' sh "$assay" run -m "$nash" -i "$work/p.png" --as rgb \
+    --target "$board" -q
+expect_refused 2 "cannot write to the standard output" "a closed output"
 run "$assay" run -m "$nash" -i "$work/p.png" --as rgbx --local
 expect_refused 2 "'--as rgbx'|--as: 'rgbx'|rgbx" "an unknown type"
 head -c 300 "$work/p.png" >"$work/cut.png"
