@@ -4,6 +4,7 @@
 #? make sweep          every cause of the catalogue on the emulated agent
 #? make re-add         10,000 explained elements, added up again
 #? make check-sweep    some of them, on the host's engine
+#? make ranking        root causes (a) to (i), seeded: docs/causes.md
 #? make bench-culprits pairs of them in whole models: are the culprits right?
 
 # SWEEP=--write puts the matrix into docs/hypotheses.md.
@@ -12,8 +13,16 @@ sweep: $(BUILD)/x86_64/assay $(BUILD)/aarch64/assayd
 	@$(PYTHON) tests/sweep/sweep.py --build $(BUILD) --qemu $(QEMU) \
 		--jobs $(JOBS) $(SWEEP)
 check-sweep: x86_64
-	@$(PYTHON) tests/sweep/sweep.py --build $(BUILD) --target local \
-		--jobs $(JOBS) --quick 12
+	@tests/run-sum.sh \
+		catalogue "$(PYTHON) tests/sweep/sweep.py --build $(BUILD) \
+			--target local --jobs $(JOBS) --quick 12" \
+		ranking "$(PYTHON) tests/sweep/ranking.py --build $(BUILD) \
+			--jobs $(JOBS) --quick"
+# RANKING=--write puts the tables into docs/causes.md.
+RANKING ?=
+ranking: $(BUILD)/x86_64/assay
+	@$(PYTHON) tests/sweep/ranking.py --build $(BUILD) --jobs $(JOBS) \
+		--least 60 $(RANKING)
 # CULPRITS: --target local, --pairs N, --seed N and others of culprits.py.
 CULPRITS ?=
 bench-culprits: $(BUILD)/x86_64/assay $(BUILD)/aarch64/assayd
@@ -21,4 +30,4 @@ bench-culprits: $(BUILD)/x86_64/assay $(BUILD)/aarch64/assayd
 		--jobs $(JOBS) $(CULPRITS)
 re-add: $(BUILD)/x86_64/assay
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) tests/run-re-add.sh
-.PHONY: sweep bench-culprits re-add
+.PHONY: sweep ranking bench-culprits re-add

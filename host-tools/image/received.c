@@ -125,7 +125,9 @@ static int leaf(struct search *s, struct turned *t)
     int rc = 0;
 
     assay_reading_settle(&t->r, is_turned(t, ASSAY_KNOB_MEMORY), &s->j.facts);
-    if (!assay_judge_same_dtype(t->r.dtype, t->r.held))
+    /* Bytes as floats are no change where floats are wanted. */
+    if (!assay_judge_same_dtype(t->r.dtype, t->r.held) &&
+        !assay_judge_same_dtype(s->out->wanted.dtype, t->r.held))
         t->knobs[t->n++] = ASSAY_KNOB_DTYPE;
     if (t->n != s->level || !assay_reading_fits(&t->r, s->j.facts.elements))
         return 0;

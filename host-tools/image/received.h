@@ -77,7 +77,9 @@ struct assay_reading {
     bool nchw;
     uint8_t turned_last; /* EXIF's number, behind the resizing; 0: not */
     bool swap_chroma;    /* Y, V, U of three channels */
-    bool solved;         /* mean and scale were solved for */
+    bool planar;   /* NV12, NV21: chroma in planes of its own, I420, YV12 */
+    bool from_bgr; /* red and blue swapped before colours are converted */
+    bool solved;   /* mean and scale were solved for */
     enum assay_memory memory;
     size_t stride;
     int chroma_shift;       /* NV12: the pairs begin so many bytes too far */

@@ -29,6 +29,8 @@ enum values {
 #define TURN_LAST 8u
 #define TYPE_WIDEN 16u
 #define TYPE_SWAP 32u
+#define TYPE_PLANAR 64u
+#define TYPE_FROM_BGR 128u
 
 static uint32_t type_value(enum assay_image_type type, bool widen, bool swap)
 {
@@ -170,12 +172,17 @@ static void type_values(struct assay_knobs *k, const struct assay_image_spec *s)
         ASSAY_IMAGE_NV12 | TYPE_WIDEN,
         ASSAY_IMAGE_NV12 | TYPE_WIDEN | TYPE_SWAP,
         ASSAY_IMAGE_GRAY,
+        ASSAY_IMAGE_NV12 | TYPE_PLANAR,
+        ASSAY_IMAGE_NV21 | TYPE_PLANAR,
     };
+    uint32_t wanted =
+        type_value(s->type, s->widen && is_yuv420(s->type), false);
 
-    add(k, ASSAY_KNOB_TYPE,
-        type_value(s->type, s->widen && is_yuv420(s->type), false));
+    add(k, ASSAY_KNOB_TYPE, wanted);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         add(k, ASSAY_KNOB_TYPE, others[i]);
+    if (has_colour(s->type))
+        add(k, ASSAY_KNOB_TYPE, wanted | TYPE_FROM_BGR);
 }
 
 static bool same_values(const struct assay_image_spec *a,
@@ -430,6 +437,8 @@ void assay_knob_turn(struct assay_reading *r, enum assay_knob knob,
         s->type = (enum assay_image_type)(value & (TYPE_WIDEN - 1));
         s->widen = (value & TYPE_WIDEN) != 0;
         r->swap_chroma = (value & TYPE_SWAP) != 0;
+        r->planar = (value & TYPE_PLANAR) != 0;
+        r->from_bgr = (value & TYPE_FROM_BGR) != 0;
         break;
     case ASSAY_KNOB_RANGE: s->colour.range = (enum assay_range)value; break;
     case ASSAY_KNOB_MATRIX: s->colour.matrix = (enum assay_matrix)value; break;
@@ -512,7 +521,7 @@ bool assay_knob_matters(enum assay_knob knob, const struct assay_reading *r,
         return s->dtype != ASSAY_IMAGE_NO_DTYPE &&
                f->wanted->spec.quantize_scale != 1.0f;
     case ASSAY_KNOB_LAYOUT: return !subsampled || s->widen;
-    case ASSAY_KNOB_SHIFT: return subsampled && !s->widen;
+    case ASSAY_KNOB_SHIFT: return subsampled && !s->widen && !r->planar;
     case ASSAY_KNOB_CENTRE:
         /* Twice in 8 bits is not at all. */
         return s->centre != 2 || f->wanted->spec.centre != 0 ||

@@ -37,6 +37,9 @@ bool assay_reading_fits(const struct assay_reading *r, uint64_t n)
 
     if (!assay_reading_shape(&f, r))
         return false;
+    if ((r->planar && r->memory != ASSAY_MEMORY_DENSE) ||
+        (r->from_bgr && r->spec.colour_first))
+        return false; /* such a reading has no place here, nor a picture */
     switch (r->memory) {
     case ASSAY_MEMORY_DENSE: return n == f.rows * f.row;
     case ASSAY_MEMORY_PADDED:
@@ -49,6 +52,13 @@ bool assay_reading_fits(const struct assay_reading *r, uint64_t n)
     return false;
 }
 
+/* Of I420: where the byte of interleaved chroma, counted from their first,
+ * stands in the two planes. */
+static uint64_t in_planes(const struct assay_form *f, uint64_t at)
+{
+    return at / 2 + at % 2 * (f->chroma_rows * f->row / 2);
+}
+
 int64_t assay_reading_place(const struct assay_form *f,
                             const struct assay_reading *r, uint64_t n,
                             uint64_t y, uint64_t x, uint32_t c)
@@ -56,9 +66,10 @@ int64_t assay_reading_place(const struct assay_form *f,
     uint64_t row = y, column = x, at;
 
     if (f->planes) {
-        if (y >= f->height && r->chroma_shift != 0) {
-            int64_t k =
-                (int64_t)((y - f->height) * f->row + x) - r->chroma_shift;
+        if (y >= f->height && (r->chroma_shift != 0 || r->planar)) {
+            uint64_t from = (y - f->height) * f->row + x;
+            int64_t k = (int64_t)(r->planar ? in_planes(f, from) : from) -
+                        r->chroma_shift;
 
             if (k < 0 || (uint64_t)k >= f->chroma_rows * f->row)
                 return -1;

@@ -18,7 +18,7 @@ static bool fits(const struct assay_judge_sized *z,
     return k->width == s->width && k->height == s->height &&
            k->orientation == s->orientation && k->fit == s->fit &&
            k->filter == s->filter && z->turned_last == r->turned_last &&
-           memcmp(k->pad, s->pad, 3) == 0;
+           z->from_bgr == r->from_bgr && memcmp(k->pad, s->pad, 3) == 0;
 }
 
 /* How much a block tells: steps between neighbours, and colour. */
@@ -119,6 +119,12 @@ static int make(struct assay_judge_sized *z, struct assay_judge *j,
         assay_picture_close(&p);
         p = turned;
     }
+    for (size_t i = 0; rc == 0 && z->from_bgr && i + 2 < p.bytes; i += 3) {
+        uint8_t red = p.data[i];
+
+        p.data[i] = p.data[i + 2];
+        p.data[i + 2] = red;
+    }
     z->picture = rc == 0 ? p : (struct assay_picture){0};
     return rc;
 }
@@ -147,7 +153,8 @@ int assay_judge_sized_of(struct assay_judge_sized **out, struct assay_judge *j,
         }
         z = &j->sized[j->n_sized];
         *z = (struct assay_judge_sized){.spec = r->spec,
-                                        .turned_last = r->turned_last};
+                                        .turned_last = r->turned_last,
+                                        .from_bgr = r->from_bgr};
         rc = make(z, j, err);
         if (rc < 0)
             return rc;

@@ -17,6 +17,7 @@ struct assay_judge_window {
 struct assay_judge_sized {
     struct assay_image_spec spec; /* that it depends on, */
     uint8_t turned_last;          /* and this */
+    bool from_bgr;                /* and this */
     struct assay_picture picture; /* data NULL: was dropped */
     uint32_t n_windows;           /* 0: the picture is too small for them */
     struct assay_judge_window windows[ASSAY_JUDGE_WINDOWS];

@@ -29,6 +29,10 @@ static enum assay_fed of_type(const struct assay_reading *got,
 {
     enum assay_image_type g = got->spec.type, w = wanted->spec.type;
 
+    if (got->from_bgr != wanted->from_bgr)
+        return ASSAY_FED_SWAPPED;
+    if (got->planar && is_planes(w) && !wanted->spec.widen)
+        return ASSAY_FED_PLANAR;
     if (is_planes(g) && is_planes(w) && g != w && !got->spec.widen &&
         !wanted->spec.widen)
         return ASSAY_FED_NV21;
@@ -132,9 +136,12 @@ static const char *type_word(const struct assay_reading *r)
     switch (r->spec.type) {
     case ASSAY_IMAGE_NV12:
         if (!r->spec.widen)
-            return "NV12";
+            return r->planar ? "I420" : "NV12";
         return r->swap_chroma ? "YVU444 of NV12" : "YUV444 of NV12";
-    case ASSAY_IMAGE_NV21: return r->spec.widen ? "YUV444 of NV21" : "NV21";
+    case ASSAY_IMAGE_NV21:
+        if (!r->spec.widen)
+            return r->planar ? "YV12" : "NV21";
+        return "YUV444 of NV21";
     case ASSAY_IMAGE_YUV444: return r->swap_chroma ? "YVU444" : "YUV444";
     case ASSAY_IMAGE_RGB: return "RGB";
     case ASSAY_IMAGE_BGR: return "BGR";
@@ -374,6 +381,8 @@ const char *assay_reading_text(const struct assay_reading *r,
         s->type != ASSAY_IMAGE_GRAY)
         say(out, cap, " %s",
             assay_knob_value(ASSAY_KNOB_RANGE, r, one, sizeof(one)));
+    if (r->from_bgr)
+        say(out, cap, " of swapped red and blue");
     if (s->centre > 0)
         say(out, cap, " %s",
             assay_knob_value(ASSAY_KNOB_CENTRE, r, one, sizeof(one)));

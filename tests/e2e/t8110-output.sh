@@ -139,7 +139,7 @@ bad "was read already" "$three" --got "$work/scores.npy" \
     --got "$work/scores.npy"
 bad "no such column" "$three" --got "$work/scores.npy" --column sim
 bad "needs the size" "$three" --got "$work/scores.npy" --image 10x10
-bad "WIDTHxHEIGHT" "$three" --got "$work/scores.npy" --image 10
+bad "expected WxH" "$three" --got "$work/scores.npy" --image 10
 bad "middle, corner" "$three" --got "$work/scores.npy" --letterbox left
 printf '\223NUMPY\1\0' >"$work/short.npy"
 bad "short.npy" "$three" --got "$work/short.npy"

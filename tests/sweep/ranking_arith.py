@@ -40,7 +40,7 @@ def node_of(nodes, name):
     return next(n for n in nodes if n.name == name)
 
 
-# ---- convolutions of the fixed-point model, NHWC ------------------------------
+# ---- convolutions of the fixed-point model, NHWC ----------------------------
 
 def sums(x, w, attrs, oh, ow):
     """Of products, by place and output channel; w is [out, kh, kw, in]."""
@@ -96,7 +96,7 @@ def conv(nodes, constants, have, name, fault):
     return n.outputs[0], array(y, out)
 
 
-# ---- a pointwise convolution between DequantizeLinear and QuantizeLinear ------
+# ---- a pointwise convolution between DequantizeLinear and QuantizeLinear ----
 
 ROUNDS = {"": round, "floor": math.floor, "truncated": math.trunc,
           "ceil": math.ceil}
@@ -124,7 +124,7 @@ def pointwise(nodes, constants, have, name, fault):
     return q.outputs[0], array(y, out)
 
 
-# ---- functions by table ----------------------------------------------------------
+# ---- functions by table -----------------------------------------------------
 
 def table(nodes, constants, have, name, fault):
     """256 entries, int8."""

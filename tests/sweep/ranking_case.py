@@ -65,7 +65,7 @@ def cases(root, shared):
                   "ops_elt", "ops_pre", "pad16")]}
 
 
-# ---- arrays ------------------------------------------------------------------------
+# ---- arrays -----------------------------------------------------------------
 
 def permuted(a, order):
     """Elements in another order of axes, read with the shape as it was."""

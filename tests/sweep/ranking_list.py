@@ -85,6 +85,9 @@ def tensors():
             order = (0, 3, 1, 2)
         yield s.Seed("d", "tensor: NHWC for NCHW, or back", name, s.arranged,
                      reads, tensor, lambda a, o=order: rc.permuted(a, o))
+    for name in ("digits", "horizon", "nash", "x5/ops_lut"):
+        yield s.Seed("h", "dump: all tensors are of the sample before", name,
+                     s.left_over)
     yield s.Seed("b", "padding: the compiled model's excess of 128", "horizon",
                  s.simulated)
     yield s.Seed("b", "padding: the compiled model's excess of 128",
@@ -145,7 +148,8 @@ def arithmetic():
             yield s.Seed("f", fault, name, s.computed, arith.conv, layer,
                          fault)
     yield s.Seed("f", "shifts merged", "horizon", s.computed, arith.conv,
-                 "pw", "shifts merged")
+                 "pw", "shifts merged").without_cause(
+        "R16 keeps the saturation to 16 bits that stands between the shifts")
     for fault in ("last shift rounds", "last shift one short"):
         yield s.Seed("f", fault, "x5/ppocr_cls", s.computed, arith.conv,
                      "p2o.Conv.4", fault)
@@ -166,7 +170,8 @@ def arithmetic():
             yield s.Seed("g", "int16 table: " + fault, name, s.computed,
                          arith.segments, layer, fault)
     for fault in ("index unsigned", "read from the end"):
-        for name, layer in (("x5/ops_lut", "sigmoid3"), ("x5/ops_lut", "elu15"),
+        for name, layer in (("x5/ops_lut", "sigmoid3"),
+                            ("x5/ops_lut", "elu15"),
                             ("x5/ppocr_cls", "p2o.Mul.0")):
             yield s.Seed("g", "int8 table: " + fault, name, s.computed,
                          arith.table, layer, fault)
@@ -188,8 +193,8 @@ def builds():
                          how, numerics)
 
 
-# Of these a quick run takes one a letter and model that the repository has.
-SETS = (pictures, photographs, inputs, tensors, outputs, versions, arithmetic, builds)
+SETS = (pictures, photographs, inputs, tensors, outputs, versions, arithmetic,
+        builds)
 
 
 def seeds():

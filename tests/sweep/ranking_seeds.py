@@ -20,7 +20,11 @@ class Seed:
     def __init__(self, letter, variant, case, make, *args):
         self.letter, self.variant, self.case = letter, variant, case
         self.make, self.args = make, args
-        self.quick = False
+        self.gap = ""  # why no cause is named yet, as a sentence
+
+    def without_cause(self, why):
+        self.gap = why
+        return self
 
     def command(self, tool, work, is_faulty):
         return self.make(tool, self.case, work, is_faulty, *self.args)
@@ -31,7 +35,7 @@ def column(case, work, arrays, samples=0):
             rc.write(work, "board", arrays)]
 
 
-# ---- f, g: a layer that computes otherwise -------------------------------------------
+# ---- f, g: a layer that computes otherwise ----------------------------------
 
 def computed(tool, case, work, is_faulty, function, layer, fault):
     """Board: the layer's inputs, and its output as Python computes it."""
@@ -64,7 +68,7 @@ def mutated(tool, case, work, is_faulty, layer, edit):
     return ["run", folder, "--local", "--bpu", work + "/made/outputs"]
 
 
-# ---- b, d: a layer's tensor that lies otherwise ---------------------------------------
+# ---- b, d: a layer's tensor that lies otherwise -----------------------------
 
 def arranged(tool, case, work, is_faulty, inputs, tensor, change):
     out = []
@@ -74,13 +78,20 @@ def arranged(tool, case, work, is_faulty, inputs, tensor, change):
     return column(case, work, out)
 
 
+def left_over(tool, case, work, is_faulty):
+    """A dump of the last sample that holds what the one before gave."""
+    have = case.samples()
+    out = have[:-1] + ([have[-2]] if is_faulty else [have[-1]])
+    return column(case, work, out)
+
+
 def simulated(tool, case, work, is_faulty):
     """The compiled model's own results, as they came with the case."""
     return ["run", case.copy(work), "--local", "--sim",
             case.source + ("/sim" if is_faulty else "/golden")]
 
 
-# ---- a, b, c: what is fed ----------------------------------------------------------------
+# ---- a, b, c: what is fed ---------------------------------------------------
 
 def stored(work, name, descr, shape, data):
     path = os.path.join(work, name)
@@ -149,9 +160,10 @@ def photographed(tool, case, work, is_faulty, name, wanted, how, shape):
         how = {"": "divided", "not divided": ""}[how if is_faulty else ""]
     elif not is_faulty:
         how = ""
+    tool.run(*command, "-q", "--save-outputs", "-o", work + "/made",
+             ok=(0, 5))
+    command += ["-r", work + "/made/outputs"]
     if not is_faulty:
-        tool.run(*command, "-q", "--save-outputs", "-o", work + "/made",
-                 ok=(0, 5))
         return command + ["--bpu", work + "/made/outputs"]
     data = floats(rgb[::3] if gray else rgb, how, is_nchw and not gray)
     return command + ["--bpu", rc.write(work, "board", [
@@ -208,7 +220,7 @@ def exchanged(i, name, a, given):
     return given[i][names[1 - names.index(name)]]
 
 
-# ---- b, c, d, h: what is read ------------------------------------------------------------
+# ---- b, c, d, h: what is read -----------------------------------------------
 
 def read(tool, case, work, is_faulty, name, change):
     """An output as an application has it: change(sample, goldens)."""
@@ -249,7 +261,7 @@ def stale_lines(name, first, count):
                                  first, count)
 
 
-# ---- e: versions -----------------------------------------------------------------------------
+# ---- e: versions ------------------------------------------------------------
 
 LOG = """[BPU_PLAT]BPU Platform Version(1.3.6)! soc info(%s)
 [HBRT] set log level as 0. version = %s
@@ -278,7 +290,7 @@ def configured(tool, case, work, is_faulty, march, wrong):
             work + "/build.yaml"]
 
 
-# ---- i: what was not built anew ------------------------------------------------------------
+# ---- i: what was not built anew ---------------------------------------------
 
 def altered(path):
     """The model's file with other weights in one layer."""

@@ -35,7 +35,7 @@ def letters_of(ids):
             for text in ids for one in re.split(r"\+| and ", text)}
 
 
-# ---- what a report names ------------------------------------------------------------
+# ---- what a report names ----------------------------------------------------
 
 def of_run(r):
     """Ids that are proved of the first culprit."""
@@ -44,9 +44,12 @@ def of_run(r):
     if r["verdict"] == "input":
         return received
     first = r["culprits"][0] if r["culprits"] else None
-    return [h["id"] for h in r["hypotheses"] if first and h["proved"] and
-            not h["struck"] and h["column"] == first["column"] and
-            h["name"] == first["name"]]
+    proved = [h["id"] for h in r["hypotheses"] if first and h["proved"] and
+              not h["struck"] and h["column"] == first["column"] and
+              h["name"] == first["name"]]
+    # What no edit says (D2) stands with the culprit alone.
+    own = first["hypothesis"] if first else None
+    return proved or ([own] if own else [])
 
 
 def of_output(r):
@@ -73,11 +76,12 @@ class Named:
         if verdict in VERDICTS:
             self.letters = {VERDICTS[verdict]}
         self.verdict = verdict
-        self.sentence = sentence(text)
+        self.sentence = sentence(text, verdict in VERDICTS)
 
 
-def sentence(text):
-    """The first line of the cause: where there is none, of the verdict."""
+def sentence(text, is_verdict):
+    """The first line of the cause: where there is none, or where the verdict
+    is the cause, of the verdict."""
     text = re.sub(r"\n {3,10}(?=\S)(?!(cause|fix|or|proof|where|try) )", " ",
                   text)
     lines = [l.strip() for l in text.splitlines()]
@@ -85,12 +89,13 @@ def sentence(text):
     head = [l for l in lines if re.match(
         r"(input|output|layout|version|stale|compile|runtime|unexplained|"
         r"arithmetic|match)(:| )", l)]
-    found = cause or head
+    found = head if is_verdict else cause or head
     found = re.sub(r"^cause +", "", found[0]) if found else ""
-    return re.sub(r"  +", "  ", found)
+    found = re.sub(r"\b20[0-9-]+T[0-9:]+Z", "TIME", found)
+    return re.sub(r"  +", "  ", re.sub(r"\bproved .*", "proved", found))
 
 
-# ---- the tables ------------------------------------------------------------------------
+# ---- the tables -------------------------------------------------------------
 
 def column_of(result):
     if not result.named.letters:
@@ -134,6 +139,12 @@ def sentences(results):
     return "\n".join(lines)
 
 
+def gap_list(gaps):
+    return "\n".join("* %s, %s (%s): %s. The report says: %s" % (
+        g.seed.letter, g.seed.variant, g.seed.case, g.seed.gap,
+        cell(g.named.sentence)) for g in gaps) or "None."
+
+
 def ids():
     """Markdown: which causes belong to which letter."""
     lines = ["| | cause | ids |", "|---|---|---|"]
@@ -144,13 +155,14 @@ def ids():
     return "\n".join(lines)
 
 
-def write_docs(results, facts):
+def write_docs(results, gaps, facts):
     with open(DOCS, encoding="utf-8") as f:
         text = f.read()
     for name, new in (("ids", ids()), ("confusion", facts + "\n\n" +
                                        confusion(results)),
-                      ("sentences", sentences(results))):
-        text = sweep_report.put(text, name, new)
+                      ("sentences", sentences(results)),
+                      ("gaps", gap_list(gaps))):
+        text = sweep_report.put(text, name, new, "docs/causes.md")
     with open(DOCS, "w", encoding="utf-8") as f:
         f.write(text)
 

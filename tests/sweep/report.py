@@ -74,13 +74,13 @@ def matrix(seeded):
     return "```text\n%s\n```" % "\n".join(l.rstrip() for l in lines)
 
 
-def put(text, name, new):
+def put(text, name, new, file="docs/hypotheses.md"):
     """Between <!-- name --> and <!-- /name -->."""
     pattern = r"(<!-- %s -->\n).*?(<!-- /%s -->)" % (name, name)
     out, n = re.subn(pattern, lambda m: m.group(1) + new + "\n" + m.group(2),
                      text, flags=re.S)
     if n != 1:
-        raise SystemExit("docs/hypotheses.md: no <!-- %s -->" % name)
+        raise SystemExit("%s: no <!-- %s -->" % (file, name))
     return out
 
 

@@ -73,6 +73,9 @@ def feeds(bgr, picture):
     yield "float64", "rgb", [], rgb[None].astype(np.float64), "Y16"
     yield "OpenCV's I420", "nv12", [], nv12(small), "Y3"
     yield "OpenCV's I420 as NV21", "nv12", [], nv12(small, True), "Y1 and Y3"
+    yield "I420's planes", "nv12", [], \
+        cv2.cvtColor(small, cv2.COLOR_BGR2YUV_I420), "Y17 and Y3"
+    yield "RGB taken for BGR", "nv12", [], nv12(rgb), "Y6 and Y3"
     yield "I420, letterboxed", "nv12", [], nv12(letterbox(bgr, 127)), \
         "Y12 and Y3"
     yield "another border", "rgb", boxed, \
