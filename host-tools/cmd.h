@@ -32,6 +32,12 @@ int assay_cmd_write_slice(const char *path, struct assay_slice *s,
                           const char *mutation, struct assay_err *err)
     ASSAY_MUST_CHECK;
 
+/* A command's report where --format json and --json want it: a file appears
+ * complete or not at all. Takes root; NULL: there was no memory for it. */
+struct json_t;
+int assay_cmd_write_json(const struct assay_options *o, struct json_t *root,
+                         struct assay_err *err) ASSAY_MUST_CHECK;
+
 /* "error: ..." on stderr; the exit code of the error's class. */
 int assay_cmd_failed(const struct assay_err *err);
 /* The board of --target, or this process; ASSAY_EUSAGE when none is named. */

@@ -72,24 +72,9 @@ static int write_json(const struct assay_options *o,
                       const struct assay_findings *f, int code,
                       struct assay_err *err)
 {
-    json_t *root;
-    bool good = true;
-
     if (!o->json_stdout && o->json == NULL)
         return 0;
-    root = to_json(p, f, code);
-    if (root == NULL)
-        return assay_fail(err, ASSAY_EMEMORY, "out of memory");
-    if (o->json_stdout)
-        good = json_dumpf(root, stdout, JSON_INDENT(2)) == 0 &&
-               putchar('\n') != EOF;
-    if (o->json != NULL)
-        good = good && json_dump_file(root, o->json, JSON_INDENT(2)) == 0;
-    json_decref(root);
-    return good ? 0
-                : assay_fail(err, ASSAY_EUSAGE, "cannot write the findings%s%s",
-                             o->json != NULL ? " to " : "",
-                             o->json != NULL ? o->json : "");
+    return assay_cmd_write_json(o, to_json(p, f, code), err);
 }
 
 /* Control bytes of names do not steer a terminal. */

@@ -365,24 +365,9 @@ static json_t *to_json(const struct findings *f, enum assay_verdict v, int code)
 static int write_json(const struct assay_options *o, const struct findings *f,
                       enum assay_verdict v, int code, struct assay_err *err)
 {
-    json_t *root;
-    bool good = true;
-
     if (!o->json_stdout && o->json == NULL)
         return 0;
-    root = to_json(f, v, code);
-    if (root == NULL)
-        return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
-    if (o->json_stdout)
-        good = json_dumpf(root, stdout, JSON_INDENT(2)) == 0 &&
-               putchar('\n') != EOF;
-    if (o->json != NULL)
-        good = good && json_dump_file(root, o->json, JSON_INDENT(2)) == 0;
-    json_decref(root);
-    return good ? 0
-                : assay_fail(err, ASSAY_EUSAGE, "cannot write the report%s%s",
-                             o->json != NULL ? " to " : "",
-                             o->json != NULL ? o->json : "");
+    return assay_cmd_write_json(o, to_json(f, v, code), err);
 }
 
 /* ---- command ------------------------------------------------------------- */
@@ -427,7 +412,7 @@ int assay_cmd_output(const struct assay_options *o, int argc, char **argv)
         rc = write_json(o, &f, v, code, &err);
     }
     if (rc < 0)
-        code = assay_cmd_failed(&err);
+        code = assay_exit_combine(code, assay_cmd_failed(&err));
     assay_free(f.r);
     assay_output_case_close(&f.c);
     assay_prepare_close(&p);

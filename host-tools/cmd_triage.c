@@ -17,24 +17,9 @@ static void tell(void *self, const char *text)
 static int write_json(const struct assay_options *o,
                       const struct assay_triage *t, struct assay_err *err)
 {
-    json_t *root;
-    bool good = true;
-
     if (!o->json_stdout && o->json == NULL)
         return 0;
-    root = assay_triage_json(t);
-    if (root == NULL)
-        return assay_fail(err, ASSAY_EMEMORY, "out of memory");
-    if (o->json_stdout)
-        good = json_dumpf(root, stdout, JSON_INDENT(2)) == 0 &&
-               putchar('\n') != EOF;
-    if (o->json != NULL)
-        good = good && json_dump_file(root, o->json, JSON_INDENT(2)) == 0;
-    json_decref(root);
-    return good ? 0
-                : assay_fail(err, ASSAY_EUSAGE, "cannot write the report%s%s",
-                             o->json != NULL ? " to " : "",
-                             o->json != NULL ? o->json : "");
+    return assay_cmd_write_json(o, assay_triage_json(t), err);
 }
 
 static int report(const struct assay_triage *t, const struct assay_options *o,
@@ -64,7 +49,7 @@ int assay_cmd_triage(const struct assay_options *o, int argc, char **argv)
     };
     struct assay_triage t;
     struct assay_err err = {0}, other = {0};
-    int rc, code;
+    int rc, written = 0, code = 0;
 
     (void)argc;
     (void)argv;
@@ -72,14 +57,13 @@ int assay_cmd_triage(const struct assay_options *o, int argc, char **argv)
         r.stage[i] = o->stage[i];
     rc = assay_triage_run(&t, &r, &note, &err);
     if (rc == 0 || t.few) {
-        int written = report(&t, o, &other);
-
-        if (rc == 0 && written < 0) {
-            rc = written;
-            err = other;
-        }
+        written = report(&t, o, &other);
+        code = t.exit_code;
     }
-    code = rc < 0 ? assay_cmd_failed(&err) : t.exit_code;
+    if (rc < 0)
+        code = assay_cmd_failed(&err);
+    if (written < 0)
+        code = assay_exit_combine(code, assay_cmd_failed(&other));
     assay_triage_close(&t);
     return code;
 }

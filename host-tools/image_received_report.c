@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host-tools/image/received_element.h"
+#include "host-tools/cmd.h"
 #include "host-tools/image/received_knobs.h"
 #include "host-tools/image_received.h"
 #include "host-tools/messages.h"
@@ -534,24 +535,9 @@ static int write_json(const struct assay_options *o,
                       const struct assay_image_pair *v, uint32_t n, int code,
                       struct assay_err *err)
 {
-    json_t *root;
-    bool good = true;
-
     if (!o->json_stdout && o->json == NULL)
         return 0;
-    root = to_json(v, n, code);
-    if (root == NULL)
-        return assay_fail(err, ASSAY_EMEMORY, "out of memory");
-    if (o->json_stdout)
-        good = json_dumpf(root, stdout, JSON_INDENT(2)) == 0 &&
-               putchar('\n') != EOF;
-    if (o->json != NULL)
-        good = good && json_dump_file(root, o->json, JSON_INDENT(2)) == 0;
-    json_decref(root);
-    return good ? 0
-                : assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_FED_NO_JSON,
-                                     "path", o->json != NULL ? o->json : "-",
-                                     NULL);
+    return assay_cmd_write_json(o, to_json(v, n, code), err);
 }
 
 int assay_image_received_report(const struct assay_options *o,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host-tools/cmd.h"
 #include "host-tools/messages.h"
 #include "host-tools/model/file.h"
 #include "host-tools/model/npy.h"
@@ -183,26 +184,11 @@ int assay_image_report(const struct assay_options *o,
                        const struct assay_image_made *made,
                        struct assay_err *err)
 {
-    json_t *root;
-    bool good = true;
-
     if (!o->json_stdout)
         print_text(made);
     if (!o->json_stdout && o->json == NULL)
         return 0;
-    root = to_json(o, made);
-    if (root == NULL)
-        return assay_fail(err, ASSAY_EMEMORY, "out of memory");
-    if (o->json_stdout)
-        good = json_dumpf(root, stdout, JSON_INDENT(2)) == 0 &&
-               putchar('\n') != EOF;
-    if (o->json != NULL)
-        good = good && json_dump_file(root, o->json, JSON_INDENT(2)) == 0;
-    json_decref(root);
-    return good ? 0
-                : assay_fail(err, ASSAY_EIO, "cannot write the report%s%s",
-                             o->json != NULL ? " to " : "",
-                             o->json != NULL ? o->json : "");
+    return assay_cmd_write_json(o, to_json(o, made), err);
 }
 
 /* ---- files ----------------------------------------------------------------------------- */

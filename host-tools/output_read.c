@@ -532,6 +532,9 @@ int assay_output_case_read(struct assay_output_case *c,
                                   NULL);
     for (size_t k = 0; rc == 0 && k < o->read.n; k++)
         rc = read_option(&r, o->read.v[k]);
+    if (rc == 0 && c->n_got == 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_OUTPUT_NOTHING,
+                                  "path", o->read.v[0], NULL);
     if (rc == 0)
         leave_out_inner(c, note);
     return rc;

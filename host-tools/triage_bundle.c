@@ -157,12 +157,11 @@ static int hash_folder(struct bundle *b, const char *path, const char *shown,
 
         if (inner == NULL || name == NULL)
             return no_memory(b);
-        if (strncmp(names.v[i], base_name(b->o->bundle),
-                    strlen(base_name(b->o->bundle))) == 0)
-            continue; /* the bundle itself */
         if (assay_file_is_folder(inner))
             rc = depth < MAX_DEPTH ? hash_folder(b, inner, name, depth + 1) : 0;
-        else if (assay_file_is_regular(inner))
+        else if (assay_file_is_regular(inner) &&
+                 strcmp(names.v[i], base_name(b->o->bundle)) != 0)
+            /* The last bundle is no evidence of the next one. */
             rc = hash_file(b, inner, name);
     }
     return rc;
@@ -385,7 +384,7 @@ int assay_triage_bundle(const struct assay_triage *t,
         assay_archive_abort(b.zip);
     json_decref(b.files);
     json_decref(b.filtered);
-    if (rc == 0)
+    if (rc == 0 && notes != NULL)
         fprintf(notes, "%s\n",
                 assay_message(
                     line, sizeof(line), ASSAY_MSG_TRIAGE_BUNDLE, "path",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <zip.h>
@@ -43,8 +44,17 @@ int assay_archive_create(struct assay_archive **out, const char *path,
 {
     struct assay_archive *a = assay_calloc(1, sizeof(*a));
     char suffix[32];
+    struct stat st;
     int ze = 0;
 
+    /* A rename would put a file where a device, a pipe or a link was. */
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        assay_free(a);
+        return assay_fail(err, ASSAY_EIO,
+                          "%s: is there and no regular file, expected a new "
+                          "name or a file",
+                          path);
+    }
     if (!a)
         return assay_fail(err, ASSAY_EMEMORY, "%s: out of memory", path);
     snprintf(suffix, sizeof(suffix), ".part%ld", (long)getpid());

@@ -13,6 +13,7 @@
 #include "lib/core/err.h"
 
 struct assay_archive;
+/* Refuses what is there and is no regular file. */
 int assay_archive_create(struct assay_archive **out, const char *path,
                          struct assay_err *err) ASSAY_MUST_CHECK;
 /* data is from malloc and belongs to the archive from now on, also when this

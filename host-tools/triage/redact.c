@@ -50,19 +50,42 @@ static bool value_char(char c)
            c != '&' && c != ';' && c != '}' && c != ')';
 }
 
-/* Length of a value that may be in quotes. */
+static bool quote_char(char c)
+{
+    return c == '"' || c == '\'';
+}
+
+/* Where a value stops that is in quotes: behind them. Text within text has
+ * its quotes escaped, and the inner value ends at the next such quote. */
+static size_t quoted_length(const char *p, const char *end)
+{
+    bool escaped = *p == '\\';
+    const char *s = p + escaped;
+    char quote = *s++;
+
+    while (s < end && *s != quote && *s != '\n')
+        s += 1 + (!escaped && *s == '\\' && s + 1 < end && s[1] != '\n');
+    return (size_t)(s - p) + (s < end && *s == quote);
+}
+
 static size_t value_length(const char *p, const char *end)
 {
     const char *s = p;
 
-    if (s < end && (*s == '"' || *s == '\'')) {
-        char quote = *s++;
-
-        while (s < end && *s != quote && *s != '\n')
-            s++;
-        return (size_t)(s - p) + (s < end && *s == quote);
-    }
+    if (s < end &&
+        (quote_char(*s) || (*s == '\\' && s + 1 < end && quote_char(s[1]))))
+        return quoted_length(p, end);
     while (s < end && value_char(*s))
+        s++;
+    return (size_t)(s - p);
+}
+
+/* A header's value has blanks in it: "Basic abc", "a=b; c=d". */
+static size_t header_length(const char *p, const char *end)
+{
+    const char *s = p;
+
+    while (s < end && *s != '\n' && *s != '\r' && !quote_char(*s))
         s++;
     return (size_t)(s - p);
 }
@@ -70,10 +93,12 @@ static size_t value_length(const char *p, const char *end)
 static bool key_named(const struct text *t, size_t *len)
 {
     static const char *const keys[] = {
-        "password",    "passwd",     "passphrase",   "pwd",
-        "secret_key",  "secret",     "token",        "api_key",
-        "apikey",      "api-key",    "access_key",   "access-key",
-        "private_key", "credential", "authorization"};
+        "password",    "passwd",      "passphrase", "pwd",
+        "secret_key",  "secretkey",   "secret",     "token",
+        "api_key",     "apikey",      "api-key",    "access_key_id",
+        "access_key",  "accesskeyid", "accesskey",  "access-key",
+        "private_key", "privatekey",  "credential", "authorization",
+        "cookie",      "auth"};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         *len = strlen(keys[i]);
@@ -89,8 +114,10 @@ static bool key_named(const struct text *t, size_t *len)
 static bool secret_value(const struct text *t, struct match *m)
 {
     const char *p = t->at;
-    bool option = p - t->from >= 2 && p[-1] == '-' && p[-2] == '-';
+    bool option = p - t->from >= 2 && p[-1] == '-' && p[-2] == '-', header;
     size_t len;
+
+    header = begins(t, "authorization") || begins(t, "cookie");
 
     if (begins(t, "sshpass -p")) {
         p += 10;
@@ -102,8 +129,8 @@ static bool secret_value(const struct text *t, struct match *m)
     } else {
         return false;
     }
-    if (p < t->end && (*p == '"' || *p == '\''))
-        p++;
+    p += t->end - p >= 2 && *p == '\\' && quote_char(p[1]);
+    p += p < t->end && quote_char(*p);
     while (p < t->end && (*p == ' ' || *p == '\t'))
         p++;
     if (p < t->end && (*p == '=' || *p == ':'))
@@ -114,7 +141,9 @@ static bool secret_value(const struct text *t, struct match *m)
         p++;
     if (t->end - p >= 7 && strncasecmp(p, "bearer ", 7) == 0)
         p += 7;
-    len = value_length(p, t->end);
+    len = header ? header_length(p, t->end) : 0;
+    if (len == 0)
+        len = value_length(p, t->end);
     if (len == 0)
         return false;
     m->keep = (size_t)(p - t->at); /* here: what stays in front */
@@ -130,8 +159,12 @@ static bool secret_alone(const struct text *t, struct match *m)
     static const struct {
         const char *begin;
         size_t least;
-    } tokens[] = {{"ghp_", 30}, {"gho_", 30},  {"glpat-", 20}, {"AKIA", 20},
-                  {"hf_", 30},  {"xoxb-", 20}, {"eyJ", 40},    {"bearer ", 16}};
+    } tokens[] = {{"ghp_", 30},  {"gho_", 30},        {"ghs_", 30},
+                  {"ghu_", 30},  {"github_pat_", 30}, {"glpat-", 20},
+                  {"AKIA", 20},  {"ASIA", 20},        {"hf_", 30},
+                  {"xoxb-", 20}, {"xoxp-", 20},       {"sk-", 30},
+                  {"npm_", 30},  {"pypi-", 30},       {"dckr_pat_", 24},
+                  {"eyJ", 40},   {"bearer ", 16}};
     const char *p = t->at, *close;
 
     if (begins(t, "-----BEGIN ") &&
@@ -184,6 +217,36 @@ static size_t host_length(const char *p, const char *end)
     return (size_t)(s - p);
 }
 
+/* [2001:db8::7] */
+static size_t bracket_length(const char *p, const char *end)
+{
+    const char *s = p;
+
+    if (s >= end || *s++ != '[')
+        return 0;
+    while (s < end && (isxdigit((unsigned char)*s) || *s == ':' || *s == '.'))
+        s++;
+    return s < end && *s == ']' ? (size_t)(s + 1 - p) : 0;
+}
+
+/* curl -u user:password */
+static bool user_option(const struct text *t, struct match *m)
+{
+    const char *p = t->at + 3;
+
+    if (!begins(t, "-u ") ||
+        !(t->at == t->from || isspace((unsigned char)t->at[-1])))
+        return false;
+    while (p < t->end && (word_char(*p) || *p == '.' || *p == '-'))
+        p++;
+    if (p == t->at + 3 || t->end - p < 2 || *p != ':' || !value_char(p[1]))
+        return false;
+    m->len = (size_t)(p + 1 - t->at) + value_length(p + 1, t->end);
+    m->to = "-u <user>:<secret>";
+    m->kind = ASSAY_REDACTED_SECRET;
+    return true;
+}
+
 /* user@host, user:password@host. */
 static bool user_at_host(const struct text *t, struct match *m)
 {
@@ -196,18 +259,22 @@ static bool user_at_host(const struct text *t, struct match *m)
     while (p < t->end && (word_char(*p) || *p == '.' || *p == '-' || *p == '+'))
         p++;
     if (p < t->end && *p == ':') {
-        const char *q = p + 1;
+        const char *last = p;
 
-        while (q < t->end && q - p < 256 && value_char(*q) && *q != '@' &&
-               *q != '/')
-            q++;
-        secret = q < t->end && *q == '@' && q > p + 1;
-        p = secret ? q : p;
+        /* Up to the last '@': a password may hold one. */
+        for (const char *q = p + 1;
+             q < t->end && q - p < 256 && value_char(*q) && *q != '/'; q++)
+            if (*q == '@' && q > p + 1)
+                last = q;
+        secret = last > p;
+        p = last;
     }
     if (p >= t->end || *p != '@')
         return false;
-    host = host_length(p + 1, t->end);
-    if (host == 0 || !isalnum((unsigned char)p[1]))
+    host = bracket_length(p + 1, t->end);
+    if (host == 0)
+        host = host_length(p + 1, t->end);
+    if (host == 0 || (p[1] != '[' && !isalnum((unsigned char)p[1])))
         return false;
     m->len = (size_t)(p - t->at) + 1 + host;
     m->to = secret ? "<user>:<secret>@<host>" : "<user>@<host>";
@@ -268,11 +335,29 @@ static bool ipv4(const struct text *t, struct match *m)
     return true;
 }
 
-/* Addresses of six or more groups, or with "::": IPv6, MAC. */
+/* 00-1b-44-11-3a-b7 */
+static bool dashes(const struct text *t, struct match *m)
+{
+    const char *p = t->at;
+
+    if (t->end - p < 17 || !at_word(t) || (p > t->from && p[-1] == '-') ||
+        (t->end - p > 17 && (word_char(p[17]) || p[17] == '-')))
+        return false;
+    for (int i = 0; i < 17; i++)
+        if (i % 3 == 2 ? p[i] != '-' : !isxdigit((unsigned char)p[i]))
+            return false;
+    m->len = 17;
+    m->to = "<host>";
+    m->kind = ASSAY_REDACTED_HOST;
+    return true;
+}
+
+/* Addresses of six or more groups, or with "::": IPv6, MAC. With few groups
+ * the first one has all its digits: else it may be a name of C++. */
 static bool colons(const struct text *t, struct match *m)
 {
     const char *p = t->at;
-    int colon = 0, hex = 0;
+    int colon = 0, hex = 0, first = 0;
     bool twice = false;
 
     if (!at_word(t) || (p > t->from && p[-1] == ':') ||
@@ -282,12 +367,13 @@ static bool colons(const struct text *t, struct match *m)
         hex = *p == ':' ? 0 : hex + 1;
         if (hex > 4)
             return false;
+        first = colon == 0 ? hex > first ? hex : first : first;
         colon += *p == ':';
         twice = twice || (*p == ':' && p + 1 < t->end && p[1] == ':');
         p++;
     }
     if ((p < t->end && word_char(*p)) || p[-1] == ':' ||
-        !(colon >= 5 || (twice && colon >= 3)))
+        !(colon >= 5 || (twice && (colon >= 3 || first == 4))))
         return false;
     m->len = (size_t)(p - t->at);
     m->to = "<host>";
@@ -325,9 +411,10 @@ static size_t path_root(const struct text *t)
         "/userdata/", "/app/",  "/lib/",   "/private/", "/open_explorer",
         "~/",         "$HOME/", "${HOME}/"};
     const char *p = t->at;
+    bool url = p - t->from >= 3 && memcmp(p - 3, "://", 3) == 0;
 
     if (p > t->from && (word_char(p[-1]) || p[-1] == '.' || p[-1] == '>' ||
-                        (p[-1] == '/' && *p == '/')))
+                        (p[-1] == '/' && *p == '/' && !url)))
         return 0;
     for (uint32_t i = 0; i < t->r->n_own; i++) {
         size_t n = strlen(t->r->own[i]);
@@ -340,22 +427,69 @@ static size_t path_root(const struct text *t)
         if ((size_t)(t->end - p) >= strlen(roots[i]) &&
             memcmp(p, roots[i], strlen(roots[i])) == 0)
             return strlen(roots[i]);
+    return 0;
+}
+
+/* C:\dir, D:/dir, \\server\share; backslashes may be escaped. */
+static size_t windows_root(const struct text *t)
+{
+    const char *p = t->at;
+    size_t n = 0, host;
+
+    if (p > t->from && (word_char(p[-1]) || p[-1] == '\\'))
+        return 0;
     if (t->end - p > 3 && isalpha((unsigned char)p[0]) && p[1] == ':' &&
-        p[2] == '\\')
+        (p[2] == '\\' || (p[2] == '/' && p[3] != '/')))
         return 3;
+    while (p + n < t->end && p[n] == '\\')
+        n++;
+    host = host_length(p + n, t->end);
+    return (n == 2 || n == 4) && host > 0 && p + n + host < t->end &&
+                   p[n + host] == '\\'
+               ? n + host
+               : 0;
+}
+
+/* "Alice B/x": how far it is to a separator behind blanks, where the words
+ * look like names of folders; 0: the path ends here. */
+static size_t over_blanks(const struct text *t, size_t n, bool windows)
+{
+    const char *p = t->at + n;
+    size_t k = 0;
+
+    /* A file's name with its suffix is the end. */
+    for (const char *q = p; q > t->at && q[-1] != '/' && q[-1] != '\\'; q--)
+        if (q[-1] == '.')
+            return 0;
+    for (; k < 64 && p + k < t->end; k++) {
+        bool separator = p[k] == '/' || (windows && p[k] == '\\');
+
+        if (separator)
+            return k > 0 && p[k - 1] != ' ' ? k : 0;
+        if (p[k] == ' ' ? p + k + 1 < t->end && p[k + 1] == '-'
+                        : !path_char(p[k]))
+            return 0;
+    }
     return 0;
 }
 
 static bool path(const struct text *t, struct match *m)
 {
-    size_t n = path_root(t), slash = 0;
-    bool windows = n == 3 && t->at[1] == ':', dot = false;
+    size_t n = path_root(t), slash = 0, more;
+    bool quoted = t->at > t->from && quote_char(t->at[-1]);
+    bool windows = n == 0, dot;
 
+    if (windows)
+        n = windows_root(t);
     if (n == 0)
         return false;
-    while (t->at + n < t->end &&
-           (path_char(t->at[n]) || (windows && t->at[n] == '\\')))
-        n++;
+    do {
+        while (t->at + n < t->end &&
+               (path_char(t->at[n]) || (windows && t->at[n] == '\\')))
+            n++;
+        more = windows || quoted ? over_blanks(t, n, windows) : 0;
+        n += more;
+    } while (more > 0);
     while (n > 0 && t->at[n - 1] == '.')
         n--;
     for (size_t i = 0; i < n; i++)
@@ -376,7 +510,7 @@ static bool find(const struct text *t, struct match *m)
 {
     *m = (struct match){0};
     if (secret_alone(t, m) || user_at_host(t, m) || url_host(t, m) ||
-        ipv4(t, m) || colons(t, m))
+        ipv4(t, m) || colons(t, m) || dashes(t, m) || user_option(t, m))
         return true;
     return path(t, m);
 }

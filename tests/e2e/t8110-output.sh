@@ -121,6 +121,11 @@ sys.exit(not (r["schema"] == "assay-output/1" and r["verdict"] == "output" and
               e["proved"] and e["compared"] == e["all"] == 210 and
               r["not_read"] == ["boxes", "logits"]))' "$work/out"
 
+run "$assay" output "$three" --got "$work/scores.npy" \
+    --json "$work/nowhere/r.json"
+expect_rc 1 "a finding outranks a report that cannot be written"
+expect_err "nowhere/r.json: cannot be written: No such file" "which is told"
+
 # Bad words and files: one sentence, exit 2.
 bad() { # bad REGEX ARGUMENT...
     local regex=$1
@@ -133,6 +138,11 @@ bad "No such file" "$three" --got "$work/none"
 bad "the model has no output of that name" "$three" --got "x=$work/scores.npy"
 bad "byte 4: expected a number" "$three" --got "$work/bad.txt"
 bad "has no elements" "$three" --got "$work/empty.bin"
+mkdir -p "$work/hollow/inside"
+python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "w").close()' \
+    "$work/hollow.npz"
+bad "hollow: no array is in it" "$three" --got "$work/hollow"
+bad "hollow.npz: no array is in it" "$three" --got "$work/hollow.npz"
 bad "sample 9: the case has 3 samples" "$three" --got "$work/scores.npy" \
     --sample 9
 bad "was read already" "$three" --got "$work/scores.npy" \

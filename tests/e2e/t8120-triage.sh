@@ -181,7 +181,7 @@ bad 'is no scale' "$c" --scale conv=many
 bad 'above 0' "$c" --scale conv=0
 head -c 300 "$c/board/0000.npz" >"$work/cut.npz"
 bad 'cut.npz' --hbm "$c/hbm/0000.npz" --board "$work/cut.npz"
-bad 'cannot write the report' "$c" --json "$work/nowhere/t.json"
+bad 'nowhere/t.json: cannot be written' "$c" --json "$work/nowhere/t.json"
 
 # ---- the vendor's files
 v=$work/vendor

@@ -109,6 +109,30 @@ expect_refused 2 'nowhere/b.zip' "a folder that is not there"
 mkdir "$work/taken.zip"
 run "$assay" triage "$work/clean" --bundle "$work/taken.zip"
 expect_refused 2 'taken.zip' "a name that is taken by a folder"
+# A name that is taken is no reason to forget that a step breaks.
+mkfifo "$work/pipe.zip"
+ln -s target.zip "$work/link.zip"
+for taken in pipe.zip link.zip taken.zip; do
+    run "$assay" triage "$set" --bundle "$work/$taken"
+    expect_rc 1 "a set that breaks, onto $taken"
+    expect_err "$taken: is there and no regular file" "and it is told"
+done
+expect "the pipe is a pipe" test -p "$work/pipe.zip"
+expect "the link is a link" test -L "$work/link.zip"
+# A short name is the beginning of others, which have their hashes.
+run "$assay" triage "$set" --bundle "$work/set/q" -q
+expect_rc 1 "a bundle with -q"
+expect "says nothing" test ! -s "$work/err"
+expect "all files have their hashes" python3 - "$set" <<'PY'
+import json, os, sys, zipfile
+bundle = zipfile.ZipFile(sys.argv[1] + "/q")
+have = {f["name"] for f in json.loads(bundle.read("manifest.json"))["files"]}
+for root, _, files in os.walk(sys.argv[1]):
+    for name in files:
+        path = os.path.relpath(os.path.join(root, name), sys.argv[1])
+        assert (path in have) == (path != "q"), path
+PY
+rm "$set/q"
 run "$assay" triage --log "$work/board.log" --bundle "$work/log.zip"
 expect_rc 2 "a log alone"
 expect "its bundle is there all the same" test -s "$work/log.zip"

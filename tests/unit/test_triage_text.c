@@ -275,6 +275,34 @@ static void test_redact(void **state)
     redacts("", "");
 }
 
+/* Where secrets stand that no plain "key = value" is. */
+static void test_redact_odd_places(void **state)
+{
+    (void)state;
+    redacts("Authorization: Basic dTpw\nx", "Authorization: <secret>\nx");
+    redacts("-H 'Cookie: a=1; b=2' x", "-H 'Cookie: <secret>' x");
+    redacts("{\"password\": \"a\\\"b c\", \"n\": 1}",
+            "{\"password\": <secret>, \"n\": 1}");
+    redacts("\"{\\\"token\\\": \\\"a b\\\", \\\"n\\\": 1}\"",
+            "\"{\\\"token\\\": <secret>, \\\"n\\\": 1}\"");
+    redacts("{\"AccessKeyId\": \"x\"}", "{\"AccessKeyId\": <secret>}");
+    redacts("curl -u u:p h", "curl -u <user>:<secret> h");
+    redacts("id -u x", "id -u x");
+    redacts("https://u:p@q@h.example/x", "https://<user>:<secret>@<host>/x");
+    redacts("u@[2001:db8::7]:/tmp/x", "<user>@<host>:<path>");
+    redacts("fe80::1%eth0", "<host>%eth0");
+    redacts("c10::add ::1", "c10::add ::1");
+    redacts("00-1B-44-11-3A-B7", "<host>");
+    redacts("2026-12-03 00-11-22", "2026-12-03 00-11-22");
+    redacts("file:///home/u/x.bin", "file://<path>/x.bin");
+    redacts("D:/models/x.onnx", "<path>/x.onnx");
+    redacts("\\\\nas\\u\\x.onnx a\\\\nb", "<path>\\x.onnx a\\\\nb");
+    redacts("C:\\Users\\A B\\x.onnx is", "<path>\\x.onnx is");
+    redacts("'/home/A B/x.bin' is", "'<path>/x.bin' is");
+    redacts("'/home/a/x.py -k /b' c", "'<path>/x.py -k /b' c");
+    redacts("github_pat_0123456789012345678901", "<secret>");
+}
+
 static void test_cells(void **state)
 {
     struct assay_cells c;
@@ -300,10 +328,15 @@ static void test_cells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probe),    cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_badcases), cmocka_unit_test(test_dtypes),
-        cmocka_unit_test(test_hostile),  cmocka_unit_test(test_log),
-        cmocka_unit_test(test_redact),   cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_badcases),
+        cmocka_unit_test(test_dtypes),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_log),
+        cmocka_unit_test(test_redact),
+        cmocka_unit_test(test_redact_odd_places),
+        cmocka_unit_test(test_cells),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
