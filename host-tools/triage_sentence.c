@@ -20,7 +20,7 @@ const char *assay_triage_reason(char *out, size_t cap,
                              assay_num_u(w->n).text, NULL);
     case ASSAY_REASON_ODD:
         return assay_message(out, cap, ASSAY_MSG_TRIAGE_ODD, "count",
-                             assay_num_u(w->odd_b).text, "all",
+                             assay_num_u(w->odd).text, "all",
                              assay_num_u(w->n).text, NULL);
     case ASSAY_REASON_COSINE:
         return assay_message(out, cap, ASSAY_MSG_TRIAGE_COSINE, "cosine",
@@ -50,6 +50,8 @@ const char *assay_triage_why(char *out, size_t cap,
                              x->shapes, NULL);
     case ASSAY_BAD_SCALE:
         return assay_message(out, cap, ASSAY_MSG_TRIAGE_WHY_SCALE, NULL);
+    case ASSAY_BAD_ODD:
+        return assay_message(out, cap, ASSAY_MSG_TRIAGE_WHY_ODD, NULL);
     default: return assay_message(out, cap, ASSAY_MSG_TRIAGE_WHY_EMPTY, NULL);
     }
 }

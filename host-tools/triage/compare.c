@@ -170,12 +170,12 @@ static void add(struct assay_pair_stats *s, double a, double b, bool differs)
     s->differing += differs;
     s->zero_a += a == 0;
     s->zero_b += b == 0;
-    s->odd_a += !isfinite(a);
-    s->odd_b += !isfinite(b);
+    s->odd += isfinite(a) && !isfinite(b);
     s->bag_a += mix(a);
     s->bag_b += mix(b);
     if (!isfinite(a) || !isfinite(b))
         return;
+    s->finite++;
     s->rail_a += at_end(a, s->min_a, s->max_a);
     s->rail_b += at_end(b, s->min_b, s->max_b);
     s->low_rail += differs && (a == s->min_a || b == s->min_b);
@@ -205,13 +205,12 @@ static void take_identical(struct assay_pair_stats *s, const struct walk *w)
     for (size_t i = 0; i < s->n; i++) {
         double a = real_a(w, i);
 
-        if (isfinite(a))
-            s->aa += a * a;
-        else
-            s->odd_a++;
+        if (!isfinite(a))
+            continue;
+        s->finite++;
+        s->aa += a * a;
     }
     s->bb = s->ab = s->aa;
-    s->odd_b = s->odd_a;
 }
 
 void assay_pair_compare(struct assay_pair_stats *s, const struct assay_array *a,

@@ -16,7 +16,8 @@ struct assay_pair_scale {
 
 struct assay_pair_stats {
     uint64_t n, differing;   /* elements; those whose bits differ */
-    uint64_t odd_a, odd_b;   /* NaN or infinite */
+    uint64_t odd;            /* b is NaN or infinite, and a is not */
+    uint64_t finite;         /* both are numbers: what the sums are of */
     uint64_t zero_a, zero_b; /* exactly 0 */
     uint64_t rail_a, rail_b; /* at the end of the range of their array */
     uint64_t low_rail;       /* differing, and one side at the lowest value */
@@ -35,6 +36,7 @@ enum assay_incomparable {
     ASSAY_BAD_SCALE, /* integers against floats, and no scale */
     ASSAY_BAD_NAME,  /* one side has no tensor of that name */
     ASSAY_BAD_EMPTY, /* no element */
+    ASSAY_BAD_ODD,   /* NaN or infinite throughout; transition.c says it */
 };
 
 /* Why the two cannot be compared. *perm: b's axis of a's axis i where b is a

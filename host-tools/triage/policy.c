@@ -35,7 +35,7 @@ enum assay_step_reason assay_policy_judge(const struct assay_transition *t,
 
     if (t->exact)
         return s->differing > 0 ? ASSAY_REASON_BITS : ASSAY_REASON_NONE;
-    if (s->odd_b > s->odd_a)
+    if (s->odd > 0)
         return ASSAY_REASON_ODD;
     if (s->max_abs <= TINY || (lsb >= 0 && lsb <= ONE_LSB))
         return ASSAY_REASON_NONE;

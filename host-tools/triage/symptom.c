@@ -83,13 +83,13 @@ uint32_t assay_symptoms_find(const struct assay_transition *t,
 
     if (s->zero_b == s->n && s->zero_a < s->n)
         return 1u << ASSAY_SYMPTOM_ALL_ZERO;
-    if (s->odd_b > s->odd_a)
+    if (s->odd > 0)
         bits |= 1u << ASSAY_SYMPTOM_NAN;
     if (x->samples > 1 && x->same_b && !x->same_a)
         bits |= 1u << ASSAY_SYMPTOM_STALE;
     else if (some_inputs(t))
         bits |= 1u << ASSAY_SYMPTOM_SOME_INPUTS;
-    if (s->bag_a == s->bag_b && s->differing > 0)
+    if (s->bag_a == s->bag_b && s->max_abs > 0)
         bits |= 1u << ASSAY_SYMPTOM_PERMUTED;
     if (constant_offset(s))
         bits |= 1u << ASSAY_SYMPTOM_OFFSET;

@@ -216,10 +216,16 @@ static int compare_array(struct run *r, const struct assay_npz *za, size_t at,
             refuse(x, why, a, b);
         return 0;
     }
+    assay_pair_compare(&s, a, b, &x->qa, &x->qb, perm);
+    /* Bits can be compared of NaN, too; a cosine of nothing is no match. */
+    if (!r->t->exact && s.finite == 0 && s.odd == 0) {
+        if (x->samples == 0)
+            refuse(x, ASSAY_BAD_ODD, a, b);
+        return 0;
+    }
     x->why = ASSAY_COMPARABLE;
     x->permuted = a->rank == 4 && perm[1] != 1;
     watch(x, a, b);
-    assay_pair_compare(&s, a, b, &x->qa, &x->qb, perm);
     take(r, x, sample, &s);
     return 0;
 }

@@ -134,6 +134,27 @@ static int compare_stages(struct assay_triage *t,
     return rc;
 }
 
+static bool was_seen(const struct assay_triage *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->n_steps; i++)
+        for (uint32_t k = 0; k < t->steps[i].n; k++)
+            if (assay_tensor_same_name(t->steps[i].tensors[k].name, name))
+                return true;
+    return false;
+}
+
+/* A name of --scale that hits nothing is misspelt. */
+static int check_scales(const struct assay_triage *t, struct assay_err *err)
+{
+    for (uint32_t i = 0; i < t->scales.user.n; i++)
+        if (!was_seen(t, t->scales.user.v[i].name))
+            return assay_fail(err, ASSAY_EUSAGE,
+                              "--scale '%.200s': no stage that is compared has "
+                              "a tensor of that name",
+                              t->scales.user.v[i].name);
+    return 0;
+}
+
 static void conclude(struct assay_triage *t)
 {
     assay_policy_drift(t->steps, t->n_steps);
@@ -196,6 +217,8 @@ int assay_triage_run(struct assay_triage *out,
         return too_few(t, r, err);
     if (rc == 0)
         rc = compare_stages(t, note, err);
+    if (rc == 0)
+        rc = check_scales(t, err);
     if (rc == 0)
         conclude(t);
     return rc;

@@ -179,9 +179,24 @@ bad 'neither npz, npy' --hbm "$c/hbm" --board "$sets"
 bad 'expected TENSOR=SCALE' "$c" --scale 5
 bad 'is no scale' "$c" --scale conv=many
 bad 'above 0' "$c" --scale conv=0
+bad "'cnov': no stage that is compared has" "$c" --scale cnov=1
 head -c 300 "$c/board/0000.npz" >"$work/cut.npz"
 bad 'cut.npz' --hbm "$c/hbm/0000.npz" --board "$work/cut.npz"
 bad 'nowhere/t.json: cannot be written' "$c" --json "$work/nowhere/t.json"
+
+# A stage of NaN alone has nothing that a cosine could be of.
+python3 - "$ROOT/tests/sweep" "$work/odd" <<'PY'
+import os, struct, sys
+sys.path.insert(0, sys.argv[1])
+import npz
+for stage, v in (("float", "nan"), ("board", "1")):
+    os.makedirs(os.path.join(sys.argv[2], stage))
+    npz.write(os.path.join(sys.argv[2], stage, "0000.npz"),
+              {"a": npz.Array("<f4", (4,), struct.pack("<4f", *[float(v)] * 4))})
+PY
+run "$assay" triage "$work/odd"
+expect_rc 5 "NaN throughout in the first stage"
+expect_out "it is NaN or infinite throughout" "why"
 
 # ---- the vendor's files
 v=$work/vendor

@@ -264,6 +264,19 @@ static void test_symptoms(void **state)
     b[3] = NAN;
     assert_int_equal(symptoms(ASSAY_STAGE_QAT_BC, a, b, 0),
                      1u << ASSAY_SYMPTOM_NAN);
+    /* As many as before, elsewhere. */
+    a[2] = NAN;
+    assert_int_equal(symptoms(ASSAY_STAGE_QAT_BC, a, b, 0),
+                     1u << ASSAY_SYMPTOM_NAN);
+    a[2] = b[2];
+    /* Zeros of another sign are in no other order. */
+    memset(a, 0, sizeof(a));
+    for (int i = 0; i < N; i++)
+        b[i] = i % 2 == 0 ? -0.0f : 0.0f;
+    a[0] = b[0] = 1.0f;
+    assert_int_equal(symptoms(ASSAY_STAGE_BOARD, a, b, 0), 0);
+    for (int i = 0; i < N; i++)
+        a[i] = (float)(5 * noise(0, 0, 1, i));
     for (int i = 0; i < N; i++)
         b[i] = fminf(fmaxf(a[i], -1.0f), 1.0f);
     assert_int_equal(symptoms(ASSAY_STAGE_QAT_BC, a, b, 0),
@@ -344,7 +357,7 @@ static void test_policy_judges(void **state)
     s.ab = 2;
     s.dd = 1;
     assert_int_equal(assay_policy_judge(&t, &s), ASSAY_REASON_ERROR);
-    s.odd_b = 1;
+    s.odd = 1;
     assert_int_equal(assay_policy_judge(&t, &s), ASSAY_REASON_ODD);
     t.from = ASSAY_STAGE_HBM;
     t.to = ASSAY_STAGE_BOARD;
