@@ -249,6 +249,15 @@ static int as_type(struct assay_fitted *out, struct assay_observing *l,
     return rc;
 }
 
+/* Infinities and the NaN that processors make: what a broken layer gives, and
+ * no integers of an accumulator. */
+static bool is_infinite_or_nan(uint32_t w)
+{
+    uint32_t plain = w & 0x7fffffff;
+
+    return plain == 0x7f800000 || plain == 0x7fc00000;
+}
+
 /* Is every element that is not 0 no number that a network computes? Then
  * these are integers. */
 static bool not_floats(const uint8_t *p, size_t count)
@@ -258,7 +267,8 @@ static bool not_floats(const uint8_t *p, size_t count)
 
         memcpy(&w, p + 4 * i, sizeof(w));
         exponent = w >> 23 & 0xff;
-        if (w != 0 && exponent != 0 && exponent != 0xff)
+        if (is_infinite_or_nan(w) ||
+            (w != 0 && exponent != 0 && exponent != 0xff))
             return false;
     }
     return !constant(p, 4 * count, 4) || count == 1;

@@ -208,6 +208,12 @@ folder divergence-i32
 tool make "$case/sim/0000.npz" "$work/$folder" --layout x5 \
     same_s2_relu.y_quantized=$bpu-0-same_s2_relu.y_quantized tail_nhwc2nchw_transposed_output0=$bpu-1-tail_nhwc2nchw_transposed_output0
 judge 1 '^unexplained: first culprit same_s2: ' -
+for bits in 0000c07f 0000c0ff 0000807f 000080ff; do
+    folder "divergence-not-finite-$bits" # no integers, whatever the bits are
+    make tail.y=model_infer_output_0_tail.y
+    tool spread "$work/$folder/model_infer_output_0_tail.y.bin" $bits
+    judge 1 ' bpu: 1 observed, 1 diverged' -
+done
 
 # ---- what the accelerator received -------------------------------------------
 of natural/depthwise
