@@ -113,6 +113,13 @@ for form in x5 ucp; do
     judge 0 ' bpu: 2 observed, 2 exact' -
     noted 'strides of model_info'
 done
+folder strides-of-another-file # no size is said, the file has ten times it
+make --info ucp stem=model_infer_output_0_stem
+sed -i '/aligned byte size/d' "$work/$folder/model_info.txt"
+f=$work/$folder/model_infer_output_0_stem.bin
+cp "$f" "$work/once"
+for _ in 2 3 4 5 6 7 8 9 10; do cat "$work/once" >>"$f"; done
+judge 5 'bpu: nothing observed' 'bytes fit no known layout'
 folder numbers-and-strides
 make --layout row64 --info ucp stem=model_infer_output_0 wide.act=model_infer_output_1
 judge 0 ' bpu: 2 observed, 2 exact' -
