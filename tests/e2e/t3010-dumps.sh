@@ -201,6 +201,12 @@ make --layout x5 pw.y_quantized=$bpu-0-pw.y_quantized control_relu.y_quantized=$
 make pw.y_quantized=layer-1-HzCpu-x-input-0-pw.y_quantized
 tool poke "$work/$folder/layer-1-HzCpu-x-input-0-pw.y_quantized.bin" 4
 judge 0 ' bpu: 1 observed, 1 exact' "given twice with different values: not trusted, left out"
+folder too-many
+python3 -c 'import sys
+for i in range(65537):
+    open("%s/%d.bin" % (sys.argv[1], i), "wb").close()' "$work/$folder"
+judge 2 '' "more than 65536 files, expected those of one sample"
+rm -r "${work:?}/$folder"
 folder empty
 judge 2 '' '0 samples, none with the name of one of the 1 input samples'
 
