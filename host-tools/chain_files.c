@@ -2,6 +2,7 @@
 #include "host-tools/chain_files.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +59,15 @@ static int hash_folder(struct hashing *h, const char *path)
     struct dirent **names = NULL;
     int n = scandir(path, &names, no_dots, alphasort), rc = 0;
 
+    if (n < 0)
+        return assay_fail(h->err, ASSAY_EIO, "%s: %s", path, strerror(errno));
+
     for (int i = 0; i < n; i++) {
         char *file = assay_file_join(path, names[i]->d_name);
 
         if (file == NULL)
             rc = no_memory(h->err);
-        else if (rc == 0 && i < (int)MAX_ENTRIES && assay_file_is_regular(file))
+        else if (rc == 0 && assay_file_is_regular(file))
             rc = hash_file(h, file);
         assay_free(file);
         free(names[i]);

@@ -288,6 +288,15 @@ static void compare_hbrt(struct assay_preflight *p)
     }
 }
 
+/* Is it the same, less exactly: "1.9.7" of "1.9.7_(3.15.18 HBRT)"? 1.1 is
+ * not of 1.10. */
+static bool begins(const char *value, const char *longer)
+{
+    size_t n = strlen(value);
+
+    return strncmp(value, longer, n) == 0 && !isdigit((unsigned char)longer[n]);
+}
+
 /* One source, two values: of two runs, or two machines. Both are told. */
 static void compare_own(struct assay_preflight *p)
 {
@@ -298,13 +307,8 @@ static void compare_own(struct assay_preflight *p)
 
             if (a->about == b->about && a->by == b->by &&
                 a->by != ASSAY_BY_LOADED && a->by != ASSAY_BY_COLUMN &&
-                strcmp(a->value, b->value) != 0) {
-                /* A number that is a beginning of the other is the same. */
-                size_t n = strlen(a->value), m = strlen(b->value);
-
-                if (strncmp(a->value, b->value, n < m ? n : m) != 0)
-                    mark(p, i, k, ASSAY_FIT_NOTE);
-            }
+                !begins(a->value, b->value) && !begins(b->value, a->value))
+                mark(p, i, k, ASSAY_FIT_NOTE);
         }
     }
 }

@@ -288,6 +288,22 @@ bool assay_dump_layout_given(struct assay_dump_layout *out,
     return end <= file_bytes;
 }
 
+bool assay_dump_layout_ends(const struct assay_dump_layout *l,
+                            size_t file_bytes)
+{
+    struct assay_dump_layout whole = *l;
+
+    for (uint32_t i = 0; i < l->rank; i++) {
+        size_t all;
+
+        if (__builtin_mul_overflow(l->stride[i], (size_t)l->dims[i], &all))
+            return false;
+        whole.bytes = all > whole.bytes ? all : whole.bytes;
+    }
+    return file_bytes >= l->bytes &&
+           (file_bytes <= whole.bytes || has_size(&whole, file_bytes, true));
+}
+
 size_t assay_dump_dense_bytes(const struct assay_dump_layout *l)
 {
     size_t n = l->unit;

@@ -47,6 +47,10 @@ bool assay_dump_layout_given(struct assay_dump_layout *out,
                              uint32_t rank, const int64_t *valid,
                              const int64_t *stride, size_t file_bytes);
 
+/* Is a file of so many bytes this tensor with its padding, and nothing more? */
+bool assay_dump_layout_ends(const struct assay_dump_layout *l,
+                            size_t file_bytes);
+
 #define ASSAY_DUMP_MAX_LAYOUTS 96u
 /* Layouts of t with elements of `unit` bytes for a file of `bytes`; those of
  * the march first, and others only where it has none. Their number. */

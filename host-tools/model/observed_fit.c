@@ -213,6 +213,20 @@ static void finish(struct assay_fitted *out, struct kept *k, size_t layouts,
     }
 }
 
+/* Strides of model_info, where the file has the size that is said there, or
+ * else that of the strides. */
+static bool given_layout(struct assay_dump_layout *out,
+                         const struct assay_tensor *t, size_t unit,
+                         const struct assay_model_info_tensor *info, size_t n)
+{
+    if (info->stride_rank == 0 ||
+        !assay_dump_layout_given(out, t, unit, info->rank, info->valid,
+                                 info->stride, n))
+        return false;
+    return info->aligned_bytes > 0 ? (size_t)info->aligned_bytes == n
+                                   : assay_dump_layout_ends(out, n);
+}
+
 /* As elements of one type. */
 static int as_type(struct assay_fitted *out, struct assay_observing *l,
                    const struct assay_dump_files *f, uint32_t tensor,
@@ -231,10 +245,7 @@ static int as_type(struct assay_fitted *out, struct assay_observing *l,
     if (v == NULL)
         return assay_observed_no_memory(l, f->path);
     out->dtype = dtype;
-    given = info != NULL && info->stride_rank > 0 &&
-            (info->aligned_bytes <= 0 || (size_t)info->aligned_bytes == f->n) &&
-            assay_dump_layout_given(&v[0], t, unit, info->rank, info->valid,
-                                    info->stride, f->n);
+    given = info != NULL && given_layout(&v[0], t, unit, info, f->n);
     n = given ? 1
               : assay_dump_layouts(v, t, unit, orders,
                                    assay_dump_march(l->c->march), f->n);
@@ -249,6 +260,15 @@ static int as_type(struct assay_fitted *out, struct assay_observing *l,
     return rc;
 }
 
+/* Infinities and the NaN that processors make: what a broken layer gives, and
+ * no integers of an accumulator. */
+static bool is_infinite_or_nan(uint32_t w)
+{
+    uint32_t plain = w & 0x7fffffff;
+
+    return plain == 0x7f800000 || plain == 0x7fc00000;
+}
+
 /* Is every element that is not 0 no number that a network computes? Then
  * these are integers. */
 static bool not_floats(const uint8_t *p, size_t count)
@@ -258,7 +278,8 @@ static bool not_floats(const uint8_t *p, size_t count)
 
         memcpy(&w, p + 4 * i, sizeof(w));
         exponent = w >> 23 & 0xff;
-        if (w != 0 && exponent != 0 && exponent != 0xff)
+        if (is_infinite_or_nan(w) ||
+            (w != 0 && exponent != 0 && exponent != 0xff))
             return false;
     }
     return !constant(p, 4 * count, 4) || count == 1;

@@ -10,7 +10,7 @@
 #include "host-tools/model/hbdk_text.h"
 #include "host-tools/model/observed_private.h"
 
-#define MAX_FILES 100000
+#define MAX_FILES 65536 /* a power of two */
 
 static int load_text(struct assay_observing *l, const char *path,
                      const char *feature)
@@ -148,8 +148,15 @@ static int list_names(struct assay_observing *l, const char *folder,
         if (*n == cap) {
             char **p;
 
+            if (cap == MAX_FILES) {
+                rc = assay_fail(l->err, ASSAY_ERANGE,
+                                "%s: more than %d files, expected those of one "
+                                "sample",
+                                folder, MAX_FILES);
+                break;
+            }
             cap = cap ? cap * 2 : 32;
-            p = cap > MAX_FILES ? NULL : assay_realloc(*out, cap * sizeof(*p));
+            p = assay_realloc(*out, cap * sizeof(*p));
             if (!p) {
                 rc = assay_observed_no_memory(l, folder);
                 break;

@@ -113,6 +113,13 @@ for form in x5 ucp; do
     judge 0 ' bpu: 2 observed, 2 exact' -
     noted 'strides of model_info'
 done
+folder strides-of-another-file # no size is said, the file has ten times it
+make --info ucp stem=model_infer_output_0_stem
+sed -i '/aligned byte size/d' "$work/$folder/model_info.txt"
+f=$work/$folder/model_infer_output_0_stem.bin
+cp "$f" "$work/once"
+for _ in 2 3 4 5 6 7 8 9 10; do cat "$work/once" >>"$f"; done
+judge 5 'bpu: nothing observed' 'bytes fit no known layout'
 folder numbers-and-strides
 make --layout row64 --info ucp stem=model_infer_output_0 wide.act=model_infer_output_1
 judge 0 ' bpu: 2 observed, 2 exact' -
@@ -194,6 +201,12 @@ make --layout x5 pw.y_quantized=$bpu-0-pw.y_quantized control_relu.y_quantized=$
 make pw.y_quantized=layer-1-HzCpu-x-input-0-pw.y_quantized
 tool poke "$work/$folder/layer-1-HzCpu-x-input-0-pw.y_quantized.bin" 4
 judge 0 ' bpu: 1 observed, 1 exact' "given twice with different values: not trusted, left out"
+folder too-many
+python3 -c 'import sys
+for i in range(65537):
+    open("%s/%d.bin" % (sys.argv[1], i), "wb").close()' "$work/$folder"
+judge 2 '' "more than 65536 files, expected those of one sample"
+rm -r "${work:?}/$folder"
 folder empty
 judge 2 '' '0 samples, none with the name of one of the 1 input samples'
 
@@ -208,6 +221,12 @@ folder divergence-i32
 tool make "$case/sim/0000.npz" "$work/$folder" --layout x5 \
     same_s2_relu.y_quantized=$bpu-0-same_s2_relu.y_quantized tail_nhwc2nchw_transposed_output0=$bpu-1-tail_nhwc2nchw_transposed_output0
 judge 1 '^unexplained: first culprit same_s2: ' -
+for bits in 0000c07f 0000c0ff 0000807f 000080ff; do
+    folder "divergence-not-finite-$bits" # no integers, whatever the bits are
+    make tail.y=model_infer_output_0_tail.y
+    tool spread "$work/$folder/model_infer_output_0_tail.y.bin" $bits
+    judge 1 ' bpu: 1 observed, 1 diverged' -
+done
 
 # ---- what the accelerator received -------------------------------------------
 of natural/depthwise

@@ -26,6 +26,7 @@ board_dump.py cut FILE BYTES        leaves the first BYTES
 board_dump.py add FILE BYTES        more bytes, not zero
 board_dump.py swap FILE UNIT        turns each element's bytes round
 board_dump.py poke FILE AT          flips a bit
+board_dump.py spread FILE HEX       zero, and then these bytes again and again
 board_dump.py retype FILE AT TEXT   another number in a .txt
 """
 
@@ -250,6 +251,11 @@ def swap(data, unit):
                     for i in range(0, len(data), unit))
 
 
+def spread(data, word):
+    n = len(word)
+    return bytes(n) + word * ((len(data) - n) // n)
+
+
 def retype(data, at, word):
     words = data.decode("ascii").split()
     words[at] = word
@@ -268,6 +274,7 @@ def main(verb, *args):
             "cut": lambda d: d[:int(args[1])],
             "add": lambda d: d + b"\x7f" * int(args[1]),
             "swap": lambda d: swap(d, int(args[1])),
+            "spread": lambda d: spread(d, bytes.fromhex(args[1])),
             "poke": lambda d: poke(d, int(args[1])),
             "retype": lambda d: retype(d, int(args[1]), args[2]),
         }[verb])

@@ -341,6 +341,31 @@ static void write_to(const char *name, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
+/* The last of many files counts, too. */
+static void many_files(void)
+{
+    struct assay_chain_item first, then;
+    char name[200], folder[128];
+    const char *in[] = {folder};
+
+    snprintf(folder, sizeof(folder), "%s/many", dir);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (unsigned i = 0; i < 4200; i++) {
+        snprintf(name, sizeof(name), "%s/%04u", folder, i);
+        write_to(name, "abc");
+    }
+    assert_int_equal(assay_chain_hash(&first, arena, in, 1, &err), 0);
+    assert_int_equal(first.files, 4200);
+    write_to(name, "abd");
+    assert_int_equal(assay_chain_hash(&then, arena, in, 1, &err), 0);
+    assert_string_not_equal(first.sha256, then.sha256);
+    for (unsigned i = 0; i < 4200; i++) {
+        snprintf(name, sizeof(name), "%s/%04u", folder, i);
+        unlink(name);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_files(void **state)
 {
     /* sha256 of "abc" as FIPS 180-2 has it. */
@@ -366,6 +391,7 @@ static void test_files(void **state)
     assert_string_not_equal(two.sha256, abc);
     assert_int_equal(assay_chain_hash(&folder, arena, in, 1, &err), 0);
     assert_string_equal(folder.sha256, two.sha256);
+    many_files();
     unlink(other);
     paths[0] = other;
     assert_int_equal(assay_chain_hash(&one, arena, paths, 1, &err), 0);

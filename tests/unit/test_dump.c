@@ -195,6 +195,12 @@ static void given(void **state)
     assert_true(assay_dump_layout_given(&l, &t, 2, 3, valid,
                                         (int64_t[]){48, 16, 2}, 96));
     assert_int_equal(l.bytes, 48 + 32 + 6 + 2);
+    assert_false(assay_dump_layout_ends(&l, 87));
+    assert_true(assay_dump_layout_ends(&l, 88));
+    assert_true(assay_dump_layout_ends(&l, 96));
+    assert_true(assay_dump_layout_ends(&l, 128)); /* up to a power of two */
+    assert_false(assay_dump_layout_ends(&l, 97));
+    assert_false(assay_dump_layout_ends(&l, 960));
     assert_false(assay_dump_layout_given(&l, &t, 2, 3, valid,
                                          (int64_t[]){48, 16, 2}, 87));
     assert_false(assay_dump_layout_given(&l, &t, 2, 3, other,

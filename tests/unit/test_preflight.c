@@ -263,6 +263,19 @@ static void test_notes(void **state)
     assert_int_equal(p.notes, 1);
     is("the board's runtime is hbrt 3.15.55.0 (runtime.log line 2), the "
        "board's runtime is hbrt 3.14.5 (runtime.log line 90)");
+    /* 1.1 is the beginning of 1.10's text, and another number. */
+    say(HBRT, ASSAY_BY_RUNTIME, "3.1", "runtime.log", 2);
+    say(HBRT, ASSAY_BY_RUNTIME, "3.15.55", "runtime.log", 90);
+    judge();
+    assert_int_equal(p.notes, 1);
+    say(ASSAY_ABOUT_DNN, ASSAY_BY_RUNTIME, "1.10", "libdnn.so.1.10", 0);
+    say(ASSAY_ABOUT_DNN, ASSAY_BY_RUNTIME, "1.1", "runtime.log", 90);
+    judge();
+    assert_int_equal(p.notes, 1);
+    say(ASSAY_ABOUT_DNN, ASSAY_BY_RUNTIME, "1.9.7", "libdnn.so.1.9.7", 0);
+    say(ASSAY_ABOUT_DNN, ASSAY_BY_RUNTIME, "1.9.7_(3.15.18 HBRT)", "a.log", 9);
+    judge();
+    assert_int_equal(p.notes, 0);
     /* A builder that the log of the build does not name. */
     say(ASSAY_ABOUT_MAPPER, ASSAY_BY_BUILD, "1.24.3", "build.log", 0);
     say(ASSAY_ABOUT_MAPPER, ASSAY_BY_LOADED, "1.23.5", "runtime.log", 4);
