@@ -3,7 +3,8 @@
  * `assay run` against boards that are wrong on purpose: the in-process engine
  * behind a backend that flips results, dies, hangs up or lies about sizes.
  *
- * links: host-tools/cmd.c host-tools/cmd_run.c host-tools/cmd_impact.c
+ * links: host-tools/cmd.c host-tools/cmd_json.c
+ * links: host-tools/cmd_run.c host-tools/cmd_impact.c
  * links: host-tools/run_*.c host-tools/select.c host-tools/impact*.c
  * links: host-tools/prepare*.c host-tools/preflight.c host-tools/chain*.c
  * links: host-tools/previous.c
