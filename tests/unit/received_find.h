@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures like photographs, and the search asked about what was fed: for
- * test_received*.c, behind cmocka.h. */
+ * test_received*.c. */
 #ifndef ASSAY_TESTS_RECEIVED_FIND_H
 #define ASSAY_TESTS_RECEIVED_FIND_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "host-tools/image/received_knobs.h"
 #include "lib/core/buf.h"
