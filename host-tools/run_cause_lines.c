@@ -455,6 +455,33 @@ static size_t add_layout(const struct assay_run *r,
     return n;
 }
 
+/* Tensors of another sample: proved where no differing one was left out. */
+static struct assay_report_hypothesis stale_hypothesis(
+    const struct assay_run *r, const struct assay_run_suspect *k)
+{
+    struct assay_report_hypothesis h = {.layer = k->layer,
+                                        .name = r->s->layers[k->layer].name,
+                                        .column = k->column,
+                                        .id = "D2",
+                                        .scope = "",
+                                        .class_number = 1};
+    const struct assay_tensor *t = output_of(k);
+    uint32_t kept = 0;
+    size_t n, bytes;
+
+    if (assay_tensor_count(t, &n, &bytes, NULL) < 0)
+        n = 0;
+    for (size_t i = 0; i < k->n_samples; i++) {
+        h.differing += k->mismatch[i];
+        h.all += n;
+        kept += k->mismatch[i] > 0;
+    }
+    h.differing_matched = h.differing;
+    h.all_matched = h.all;
+    h.proved = kept >= k->n_differing;
+    return h;
+}
+
 /* All that fits, proved or in part, of that layer; found: or NULL. */
 static size_t add_found(const struct assay_run *r,
                         const struct assay_run_suspect *k,
@@ -495,7 +522,7 @@ size_t assay_run_hypotheses(const struct assay_run *r,
 
     *out = NULL;
     for (size_t i = 0; r->causes && i < r->causes->n; i++)
-        cap += 3 + ASSAY_LAYOUT_ALSO +
+        cap += 4 + ASSAY_LAYOUT_ALSO +
                (r->causes->v[i].found ? r->causes->v[i].found->n : 0) +
                (r->causes->v[i].found_before ? r->causes->v[i].found_before->n
                                              : 0);
@@ -505,6 +532,8 @@ size_t assay_run_hypotheses(const struct assay_run *r,
 
         if (k->has_layout)
             n += add_layout(r, k, v + n);
+        if (k->stale != ASSAY_STALE_NO)
+            v[n++] = stale_hypothesis(r, k);
         n += add_found(r, k, k->found, k->layer, v + n);
         n += add_found(r, k, k->found_before, k->before, v + n);
     }

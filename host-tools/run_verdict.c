@@ -100,6 +100,8 @@ static struct assay_evidence side_evidence(const struct assay_run *r,
     }
     e.layout_found = cause != NULL && cause->has_layout;
     e.hypothesis_proved = assay_run_cause_proved(cause);
+    e.another_sample = cause != NULL && cause->stale != ASSAY_STALE_NO;
+    e.board_memory = side == ASSAY_CASE_BPU;
     assay_column_relations(&e, side == ASSAY_CASE_BPU, &sim, &bpu,
                            k->apart && k->sim_bpu == ASSAY_REL_EQUAL
                                ? ASSAY_REL_UNKNOWN

@@ -248,6 +248,8 @@ struct assay_evidence {
     bool arithmetic_overridden; /* --arith does not clear unproven */
     bool numerics_proved;
     bool hypothesis_proved;
+    bool another_sample; /* the column's tensors are those of another sample */
+    bool board_memory;   /* and the column is what a board left in memory */
     bool input_differs, output_differs, version_differs, stale, flaky;
 };
 /* The verdict table of design 1: the first row that fits. */

@@ -44,12 +44,14 @@ static bool arithmetic(const struct assay_evidence *e)
 
 static bool compile(const struct assay_evidence *e)
 {
-    return !e->input_differs && e->cpu_ref == EQ && e->sim_ref == NE &&
-           e->bpu_ref != EQ && e->sim_bpu != NE;
+    return !e->input_differs && !e->another_sample && e->cpu_ref == EQ &&
+           e->sim_ref == NE && e->bpu_ref != EQ && e->sim_bpu != NE;
 }
 
 static bool runtime(const struct assay_evidence *e)
 {
+    if (e->another_sample && e->board_memory)
+        return true;
     return !e->input_differs && e->sim_ref == EQ &&
            (e->sim_bpu == NE || e->bpu_ref == NE);
 }

@@ -76,6 +76,9 @@ expect "D2 in JSON" python3 -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
 assert [c["hypothesis"] for c in d["culprits"]] == ["D2"], d["culprits"]
+assert d["verdict"] == "runtime", d["verdict"]
+assert [(h["id"], h["proved"], h["all"] == h["all_matched"] > 0)
+        for h in d["hypotheses"]] == [("D2", True, True)], d["hypotheses"]
 ' "$work/json"
 
 # Nothing is guessed.
