@@ -171,7 +171,8 @@ static int pre_shift(struct assay_slice *s, uint32_t layer,
                      e->variant == 0 ? ASSAY_ROUND_FLOOR : ASSAY_ROUND_HALF_UP);
 }
 
-/* Both shifts at the end. */
+/* Both shifts at the end. Variants sat, none: of the saturation that stood
+ * between them. */
 static int merge_shifts(struct assay_slice *s, uint32_t layer,
                         struct assay_program *p, const struct assay_edit *e,
                         struct assay_err *err)
@@ -179,14 +180,18 @@ static int merge_shifts(struct assay_slice *s, uint32_t layer,
     int pre = assay_edit_first(p, ASSAY_STEP_SHR);
     int mul = assay_edit_first(p, ASSAY_STEP_MUL);
     int post = assay_edit_last(p, ASSAY_STEP_SHR);
+    int between = -1;
     uint32_t n;
     int64_t *sum;
 
     (void)layer;
-    (void)e;
     if (pre < 0 || pre > mul || post < mul)
         return ASSAY_EDIT_NOT_HERE;
-    if (!drops(&p->steps[pre]))
+    for (int i = pre; i < mul; i++) {
+        if (p->steps[i].kind == ASSAY_STEP_SAT)
+            between = i;
+    }
+    if (!drops(&p->steps[pre]) || (e->variant == 1 && between < 0))
         return ASSAY_EDIT_SAME;
     n = p->steps[pre].n > p->steps[post].n ? p->steps[pre].n : p->steps[post].n;
     sum = assay_arena_array(s->arena, n, sizeof(*sum));
@@ -200,6 +205,8 @@ static int merge_shifts(struct assay_slice *s, uint32_t layer,
     }
     p->steps[post].a = sum;
     p->steps[post].n = n;
+    if (e->variant == 1)
+        assay_edit_remove(p, (uint32_t)between);
     assay_edit_remove(p, (uint32_t)pre);
     return 0;
 }

@@ -148,8 +148,7 @@ def arithmetic():
             yield s.Seed("f", fault, name, s.computed, arith.conv, layer,
                          fault)
     yield s.Seed("f", "shifts merged", "horizon", s.computed, arith.conv,
-                 "pw", "shifts merged").without_cause(
-        "R16 keeps the saturation to 16 bits that stands between the shifts")
+                 "pw", "shifts merged")
     for fault in ("last shift rounds", "last shift one short"):
         yield s.Seed("f", fault, "x5/ppocr_cls", s.computed, arith.conv,
                      "p2o.Conv.4", fault)

@@ -238,7 +238,7 @@ static void test_named(void **state)
     gives(&c, "R9", ASSAY_EDIT_NOT_HERE); /* no sum is so large */
     gives(&c, "R11=zero", ASSAY_EDIT_NOT_HERE);
     gives(&c, "R15=floor", ASSAY_EDIT_NOT_HERE);
-    gives(&c, "R16", ASSAY_EDIT_NOT_HERE);
+    gives(&c, "R16=sat", ASSAY_EDIT_NOT_HERE);
     gives(&c, "R19", ASSAY_EDIT_NOT_HERE);
     gives(&c, "R21", ASSAY_EDIT_NOT_HERE);
     gives(&c, "R22", ASSAY_EDIT_NOT_HERE);

@@ -74,7 +74,8 @@ static void test_fixed(void **state)
         {"R18=half_down", 'f', 'd', 16, false},
         {"R18=half_zero", 'f', 'z', 16, false},
         {"R15=half_up", 'u', 'f', 16, false},
-        {"R16", 'f', 'f', 16, true},
+        {"R16=sat", 'f', 'f', 16, true},
+        {"R16=none", 'f', 'f', 0, true},
         {"R17=none", 'f', 'f', 0, false},
         {"R17=32", 'f', 'f', 32, false},
     };
@@ -116,7 +117,7 @@ static void test_fixed(void **state)
     s = open_fixed(none); /* without a pre-shift there is no order */
     assert_int_equal(scaled_try(s, "R15=half_up", values, 1, got),
                      ASSAY_EDIT_SAME);
-    assert_int_equal(scaled_try(s, "R16", values, 1, got), ASSAY_EDIT_SAME);
+    assert_int_equal(scaled_try(s, "R16=sat", values, 1, got), ASSAY_EDIT_SAME);
     assay_slice_free(s);
 }
 

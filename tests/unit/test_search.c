@@ -214,7 +214,7 @@ static const char *const known[] = {
     "R13=floor",
     "R13=trunc",
     "R14",
-    "R16",
+    "R16=none",
     "R18=half_even",
     "R17=none",
     "B1",
