@@ -41,8 +41,8 @@ int assay_identity_load(struct assay_identity *out, const char *cert_path,
 void assay_identity_close(struct assay_identity *id); /* NULL safe; wipes */
 
 /* Of the first certificate of a chain; negative: it holds no public key. */
-int assay_fingerprint(const mbedtls_x509_crt *cert,
-                      char out[ASSAY_FINGERPRINT_TEXT]) ASSAY_MUST_CHECK;
+int assay_key_fingerprint(const mbedtls_x509_crt *cert,
+                          char out[ASSAY_FINGERPRINT_TEXT]) ASSAY_MUST_CHECK;
 /* "SHA256:" and 43 characters that 32 bytes can give. */
 bool assay_is_fingerprint(const char *text);
 
