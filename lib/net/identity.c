@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include <mbedtls/base64.h>
+#include <mbedtls/oid.h>
 #include <mbedtls/platform_util.h>
 #include <mbedtls/version.h>
 
 #include "lib/core/buf.h"
 #include "lib/core/hash.h"
+#include "lib/net/pins.h"
 #include "lib/net/private_file.h"
 #include "lib/net/random.h"
 
@@ -131,7 +133,16 @@ static int load_certificates(mbedtls_x509_crt *out, const char *what,
 int assay_identity_load_ca(mbedtls_x509_crt *out, const char *path,
                            struct assay_err *err)
 {
-    return load_certificates(out, "authority", path, err);
+    mbedtls_x509_crt ca;
+    int rc;
+
+    mbedtls_x509_crt_init(&ca);
+    rc = load_certificates(&ca, "list of authorities", path, err);
+    if (rc < 0)
+        mbedtls_x509_crt_free(&ca);
+    else
+        *out = ca;
+    return rc;
 }
 
 /* A SubjectPublicKeyInfo on these curves, uncompressed, up to its point; so
@@ -177,6 +188,23 @@ static int check_algorithm(mbedtls_x509_crt *cert, const char *path,
                           "least %u are expected",
                           path, bits, RSA_BITS_MIN);
     return 0;
+}
+
+void assay_identity_name(const mbedtls_x509_crt *cert,
+                         char out[ASSAY_IDENTITY_NAME])
+{
+    const mbedtls_x509_name *n = &cert->subject;
+
+    out[0] = '\0';
+    while (n != NULL && MBEDTLS_OID_CMP(MBEDTLS_OID_AT_CN, &n->oid) != 0)
+        n = n->next;
+    if (n == NULL || n->val.len >= ASSAY_IDENTITY_NAME ||
+        memchr(n->val.p, '\0', n->val.len) != NULL)
+        return;
+    memcpy(out, n->val.p, n->val.len);
+    out[n->val.len] = '\0';
+    if (assay_pins_bad_name(out) != NULL)
+        out[0] = '\0';
 }
 
 /* ---- keys ----------------------------------------------------------------- */
