@@ -8,6 +8,13 @@
 
 #include <sys/stat.h>
 
+static const char *verb_of(unsigned bits)
+{
+    if ((bits & 0044u) != 0)
+        return "read";
+    return (bits & 0022u) != 0 ? "write" : "execute";
+}
+
 static int check(int fd, const char *path, const char *what, unsigned forbidden,
                  struct assay_err *err)
 {
@@ -32,7 +39,7 @@ static int check(int fd, const char *path, const char *what, unsigned forbidden,
                           "%s it",
                           what, path, mode,
                           (mode & forbidden & 0007u) != 0 ? "others" : "group",
-                          (mode & forbidden & 0044u) != 0 ? "read" : "write",
+                          verb_of(mode & forbidden),
                           (forbidden & 0044u) != 0 ? "600" : "go-w");
     return 0;
 }
