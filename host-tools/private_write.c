@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 
 /* Writes and closes; 0 or an errno. */
-static int write_out(int fd, mode_t mode, const void *data, size_t n)
+static int write_out(int fd, mode_t mode, bool durable, const void *data,
+                     size_t n)
 {
     const uint8_t *p = data;
     int why = 0;
@@ -32,7 +33,8 @@ static int write_out(int fd, mode_t mode, const void *data, size_t n)
             n -= (size_t)put;
         }
     }
-    if (why == 0 && fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
+    if (why == 0 && durable && fsync(fd) < 0 && errno != EINVAL &&
+        errno != EROFS)
         why = errno;
     if (close(fd) < 0 && why == 0)
         why = errno;
@@ -53,7 +55,7 @@ int assay_private_create(const char *path, const char *what, mode_t mode,
     if (fd < 0)
         return assay_fail(err, ASSAY_EIO, "%s '%s': %s", what, path,
                           strerror(errno));
-    why = write_out(fd, mode, data, n);
+    why = write_out(fd, mode, true, data, n);
     if (why == 0)
         return 0;
     unlink(path); /* ours: O_EXCL made it */
@@ -61,7 +63,8 @@ int assay_private_create(const char *path, const char *what, mode_t mode,
 }
 
 int assay_private_replace(const char *path, const char *what, mode_t mode,
-                          const void *data, size_t n, struct assay_err *err)
+                          bool durable, const void *data, size_t n,
+                          struct assay_err *err)
 {
     char temporary[PATH_MAX];
     int len = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
@@ -74,7 +77,7 @@ int assay_private_replace(const char *path, const char *what, mode_t mode,
     if (fd < 0)
         return assay_fail(err, ASSAY_EIO, "%s '%s': %s", what, path,
                           strerror(errno));
-    why = write_out(fd, mode, data, n);
+    why = write_out(fd, mode, durable, data, n);
     if (why == 0 && rename(temporary, path) < 0)
         why = errno;
     if (why == 0)

@@ -6,6 +6,7 @@
 #ifndef ASSAY_HOST_PRIVATE_WRITE_H
 #define ASSAY_HOST_PRIVATE_WRITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <sys/types.h>
@@ -16,9 +17,10 @@
 int assay_private_create(const char *path, const char *what, mode_t mode,
                          const void *data, size_t n, struct assay_err *err)
     ASSAY_MUST_CHECK;
-/* The same, but takes the place of one that is there (rename). */
+/* The same, but takes the place of one that is there (rename). durable: it is
+ * on the disk before, so that a power cut leaves the old one or the new one. */
 int assay_private_replace(const char *path, const char *what, mode_t mode,
-                          const void *data, size_t n, struct assay_err *err)
-    ASSAY_MUST_CHECK;
+                          bool durable, const void *data, size_t n,
+                          struct assay_err *err) ASSAY_MUST_CHECK;
 
 #endif
