@@ -21,6 +21,7 @@
 #include "lib/core/err.h"
 
 #define ASSAY_FINGERPRINT_TEXT 51 /* with the NUL */
+#define ASSAY_IDENTITY_NAME 201   /* with the NUL; ASSAY_PIN_NAME_MAX */
 
 struct assay_identity {
     mbedtls_x509_crt cert; /* what follows it in the file goes to the peer */
@@ -41,13 +42,18 @@ int assay_identity_load(struct assay_identity *out, const char *cert_path,
 void assay_identity_close(struct assay_identity *id); /* NULL safe; wipes */
 
 /* Of the first certificate of a chain; negative: it holds no public key. */
-int assay_fingerprint(const mbedtls_x509_crt *cert,
-                      char out[ASSAY_FINGERPRINT_TEXT]) ASSAY_MUST_CHECK;
+int assay_key_fingerprint(const mbedtls_x509_crt *cert,
+                          char out[ASSAY_FINGERPRINT_TEXT]) ASSAY_MUST_CHECK;
 /* "SHA256:" and 43 characters that 32 bytes can give. */
 bool assay_is_fingerprint(const char *text);
 
-/* Certificates to trust (--tls-ca): PEM or DER, one or many. `out` was
- * initialised by mbedtls_x509_crt_init() and is the caller's to free. */
+/* The certificate's common name where it can stand in a file of pins, else
+ * "". */
+void assay_identity_name(const mbedtls_x509_crt *cert,
+                         char out[ASSAY_IDENTITY_NAME]);
+
+/* Certificates to trust (--tls-ca): PEM or DER, one or many. The caller frees
+ * them (mbedtls_x509_crt_free); *out is untouched on failure. */
 int assay_identity_load_ca(mbedtls_x509_crt *out, const char *path,
                            struct assay_err *err) ASSAY_MUST_CHECK;
 
