@@ -118,10 +118,10 @@ static int tell_end(struct assay_client *c, struct assay_err *err)
                               "agent '%.300s' ended with status %" PRId64 "%s",
                               c->target.text, c->exit_status, when);
     }
-    return assay_fail(err, code, "connection to '%.300s' lost%s: %s",
-                      c->target.text, when,
-                      c->end_status == UV_EOF ? "the agent hung up"
-                                              : uv_strerror(c->end_status));
+    return assay_fail(
+        err, code, "connection to '%.300s' lost%s: %s", c->target.text, when,
+        c->end_status == UV_EOF ? "the agent hung up"
+                                : assay_conn_why(c->conn, c->end_status));
 }
 
 int assay_client_poll(struct assay_client *c, struct assay_msg *out,
@@ -269,6 +269,10 @@ static int connect_target(struct assay_client *c, struct assay_err *err)
                               c->target.text, (double)c->timeout_ms / 1000);
         assay_client_step(c);
     }
+    if (c->dial_status < 0 && c->dial.why.code < 0)
+        return assay_fail(err, c->dial.why.code,
+                          "cannot connect to '%.100s': %s", c->target.text,
+                          c->dial.why.text);
     if (c->dial_status < 0)
         return assay_fail(err, ASSAY_ECONNECT, "cannot connect to '%.300s': %s",
                           c->target.text, uv_strerror(c->dial_status));
@@ -343,12 +347,10 @@ static void client_close(struct assay_backend *b)
     say_goodbye(c);
     if (c->conn != NULL)
         assay_conn_close(c->conn, NULL, NULL);
-    else if (c->dial.conn != NULL)
-        assay_conn_close(c->dial.conn, NULL, NULL);
-    c->dial.conn = c->conn = NULL;
+    c->conn = NULL;
+    assay_dial_cancel(&c->dial);
     end_process(c);
     uv_close((uv_handle_t *)&c->tick, NULL);
-    /* A dial that is given up calls back once more, with an error. */
     uv_run(&c->loop, UV_RUN_DEFAULT);
     rc = uv_loop_close(&c->loop);
     assert(rc == 0);

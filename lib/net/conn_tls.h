@@ -47,6 +47,7 @@ struct assay_tls_config {
     /* Client that asks a person afterwards (assay pair): any peer is let in.
      * Nothing else may set it. */
     bool accept_any;
+    uint32_t handshake_ms; /* 0: ASSAY_TLS_HANDSHAKE_MS */
     /* Client: a session of before, to be resumed. get() fills out and returns
      * the bytes, 0 for none; put() gets one that was accepted, to be kept as
      * a secret. Both may be NULL. self lives as long as the context. */
@@ -102,7 +103,8 @@ typedef void assay_tls_done_fn(void *self, struct assay_conn *conn,
                                const struct assay_err *err);
 
 /* Takes `under` over, also when it fails. *out may be closed until done(),
- * which does not come then. `whom` is what errors call the peer. */
+ * which does not come then. `whom` is what errors call the peer; a client
+ * gives the host, which a certificate that is let in by CA has to name. */
 int assay_tls_start(struct assay_conn **out, struct assay_tls_context *ctx,
                     uv_loop_t *loop, struct assay_conn *under, const char *whom,
                     assay_tls_done_fn *done, void *self, struct assay_err *err)

@@ -8,7 +8,7 @@
  * links: agent/session_lease.c agent/stream.c agent/sysinfo.c agent/worker.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include <setjmp.h>
 #include <stdarg.h>
