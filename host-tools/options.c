@@ -66,14 +66,14 @@ static const struct {
      "PICTURE --as TYPE --size WxH | PICTURE --got FILE --vendor PATH",
      "make a model's input of a picture, step by step; --show: the way back; "
      "--got: what an application did instead"},
-    {ASSAY_CMD_KEYGEN, "keygen", "",
-     "make a key and a certificate, for boards that are reached over TLS"},
+    {ASSAY_CMD_KEYGEN, "keygen", "", "make a key, for boards behind TLS"},
+    {ASSAY_CMD_PAIR, "pair", "--target tls:HOST[:PORT]",
+     "trust a board, once a person has compared its fingerprint"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "pair",    "deploy", "self-test",
-    "nightly", "history", "report", "vectors",
+    "compare", "deploy", "self-test", "nightly", "history", "report", "vectors",
 };
 
 static const struct {

@@ -10,6 +10,7 @@
 #include "host-tools/boards.h"
 #include "host-tools/messages.h"
 #include "host-tools/user_dir.h"
+#include "lib/net/conn_tls.h"
 
 static const char *given(const char *option, const char *variable)
 {

@@ -7,7 +7,8 @@
 #define ASSAY_HOST_TLS_FILES_H
 
 #include "lib/core/err.h"
-#include "lib/net/conn_tls.h"
+
+struct assay_tls_config; /* lib/net/conn_tls.h */
 
 /* Borrowed texts of --tls-cert, --tls-key, --tls-ca; NULL: not given. */
 struct assay_tls_files {
