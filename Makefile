@@ -45,7 +45,7 @@ SRC_vcheck := $(wildcard tests/vectors/*.c) host-tools/image/colour.c \
 # definition does not depend on the vectoriser.
 CFLAGS_ref := -O2 -fno-tree-vectorize -fno-tree-slp-vectorize
 
-LIBS_core := -lxxhash -lmbedcrypto
+LIBS_core := -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
 LIBS_assayd := -lprotobuf-c $(LIBS_core) -lpthread -ldl -lm
 LIBS_assay := -luv -lprotobuf-c -lzip -ljansson -lyaml -lpng -ljpeg \
 	$(LIBS_core) -lz -lpthread -ldl -lm
@@ -105,8 +105,9 @@ $$($(1)_OBJ_host): | $(ONNX_GEN)
 $(BUILD)/$(1)/host-tools/model/numerics_data.o: $(wildcard \
 	host-tools/numerics/*.json)
 
+# The agent makes no keys.
 $(BUILD)/$(1)/assayd: $(BUILD)/$(1)/agent/main.o $$($(1)_OBJ_agent) \
-		$$($(1)_OBJ_both)
+		$$(filter-out %/lib/net/keygen.o,$$($(1)_OBJ_both))
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) $$($(1)_LDFLAGS_assayd) -o $$@ $$^ \
 		$$(or $$($(1)_LIBUV_assayd),-luv) $$(LIBS_assayd)
