@@ -141,10 +141,10 @@ static int act(struct peer *p, const char *word)
         return send_msg(p, &m, true);
     if (strcmp(word, "hello") == 0) {
         m.type = ASSAY_MSG_HELLO;
-        m.u.hello = (struct assay_msg_hello){1, 1, "peer"};
+        m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
     } else if (strcmp(word, "future") == 0) {
         m.type = ASSAY_MSG_HELLO;
-        m.u.hello = (struct assay_msg_hello){900, 901, "peer"};
+        m.u.hello = (struct assay_msg_hello){900, 901, ASSAY_VERSION};
     } else if (strcmp(word, "acquire") == 0 || strcmp(word, "force") == 0) {
         m.type = ASSAY_MSG_LEASE_ACQUIRE;
         m.u.lease = (struct assay_msg_lease){
