@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where an agent is: HOST[:PORT] | unix:PATH | exec:COMMAND |
- * ssh:USER@HOST[:PATH]. Pure parsing; nothing is resolved or opened.
+ * ssh:USER@HOST[:PATH]. Parsing only; nothing is resolved or opened (ssh.h:
+ * which ssh, says the environment).
  * Also the address of `--listen` (HOST:PORT or unix:PATH).
  */
 #ifndef ASSAY_NET_TARGET_H
