@@ -34,6 +34,7 @@ enum assay_command {
     ASSAY_CMD_IMAGE = 4096,
     ASSAY_CMD_OUTPUT = 8192,
     ASSAY_CMD_TRIAGE = 16384,
+    ASSAY_CMD_DEPLOY = 1 << 20,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
@@ -84,6 +85,9 @@ struct assay_options {
     const char *expect_dtypes; /* lint: model_check_result.txt, or NULL */
     const char *target;        /* --target or ASSAY_TARGET; NULL */
     bool local;
+    const char *agent; /* deploy: the file, NULL: look for it */
+    const char *ssh;   /* already in ASSAY_SSH, too */
+    bool uninstall;    /* deploy */
     struct assay_strings layers, skip_layers, op_types;
     const char *start_layer, *end_layer, *layer;
     enum assay_mode mode;
