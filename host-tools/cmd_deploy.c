@@ -27,8 +27,12 @@ static int judge_path(const char *path, struct assay_err *err)
 {
     const char *slash = strrchr(path, '/');
 
-    if (slash == NULL || strncmp(slash + 1, "assayd", 6) != 0 ||
-        strlen(path) > PATH_MAX_BYTES)
+    if (strlen(path) > PATH_MAX_BYTES)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_DEPLOY_LONG,
+                                  "bytes", assay_num_u(strlen(path)).text,
+                                  "limit", assay_num_u(PATH_MAX_BYTES).text,
+                                  NULL);
+    if (slash == NULL || strncmp(slash + 1, "assayd", 6) != 0)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_DEPLOY_PATH,
                                   "path", path, NULL);
     return 0;

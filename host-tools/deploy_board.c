@@ -141,11 +141,13 @@ static void read_free(struct assay_board_facts *f, const char *line)
 
     while (p != NULL && p > line && p[-1] != ' ')
         p--;
-    while (p != NULL && p > line && p[-1] == ' ')
-        p--;
-    while (p != NULL && p > line && isdigit((unsigned char)p[-1]))
-        p--;
     if (p == NULL || !isdigit((unsigned char)*p))
+        return;
+    while (p > line && p[-1] == ' ')
+        p--;
+    while (p > line && isdigit((unsigned char)p[-1]))
+        p--;
+    if (!isdigit((unsigned char)*p))
         return;
     kib = strtoull(p, &end, 10);
     if (*end != ' ' || kib > UINT64_MAX / 1024)

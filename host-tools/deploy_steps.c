@@ -194,11 +194,11 @@ static char *target_of(struct assay_deploy *d, char **argv)
     assay_buf_init(&b);
     good = assay_buf_append(&b, "exec:", 5) == 0;
     for (; good && *argv != NULL; argv++) {
-        good = assay_buf_append(&b, "'", 1) == 0;
+        good = assay_buf_append(&b, " '", 2) == 0;
         for (const char *p = *argv; good && *p != '\0'; p++)
             good = assay_buf_append(&b, *p == '\'' ? "'\\''" : p,
                                     *p == '\'' ? 4 : 1) == 0;
-        good = good && assay_buf_append(&b, "' ", 2) == 0;
+        good = good && assay_buf_append(&b, "'", 1) == 0;
     }
     if (good)
         text = assay_arena_str(d->arena, (const char *)b.data, b.len);
