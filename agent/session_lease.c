@@ -103,7 +103,7 @@ void assay_session_on_hello(struct assay_session *s, struct assay_msg *m)
     struct assay_build here = assay_build_here();
     struct assay_err err = {0};
 
-    if (assay_builds_agree(&host, &here, NULL, &err) < 0) {
+    if (assay_builds_agree(&host, &here, &err) < 0) {
         assay_session_fatal(s, &err);
         return;
     }

@@ -275,6 +275,17 @@ static int connect_target(struct assay_client *c, struct assay_err *err)
     return 0;
 }
 
+/* Whichever side refused: the command that updates the board, to type. */
+static int name_board(const struct assay_client *c, struct assay_err *err)
+{
+    char *at = err != NULL ? strstr(err->text, ASSAY_DEPLOY_TO) : NULL;
+
+    if (at != NULL && c->target.is_ssh)
+        snprintf(at, sizeof(err->text) - (size_t)(at - err->text), "%s",
+                 c->target.text);
+    return ASSAY_EVERSION;
+}
+
 static int say_hello(struct assay_client *c, struct assay_err *err)
 {
     struct assay_msg m = {.type = ASSAY_MSG_HELLO};
@@ -289,13 +300,12 @@ static int say_hello(struct assay_client *c, struct assay_err *err)
     if (rc == 0)
         rc = assay_client_expect(c, ASSAY_MSG_HELLO_ACK, &answer, err);
     if (rc < 0)
-        return rc;
+        return rc == ASSAY_EVERSION ? name_board(c, err) : rc;
     agent = (struct assay_build){answer.u.hello_ack.info.build_id,
                                  answer.u.hello_ack.version_min,
                                  answer.u.hello_ack.version_max};
     v = answer.u.hello_ack.version;
-    rc = assay_builds_agree(&here, &agent,
-                            c->target.is_ssh ? c->target.text : NULL, err);
+    rc = assay_builds_agree(&here, &agent, err);
     if (rc == 0 && (v < ASSAY_PROTOCOL_MIN || v > ASSAY_PROTOCOL_MAX))
         rc = assay_fail(err, ASSAY_EVERSION,
                         "board '%.200s' chose protocol %u, this command "
@@ -305,7 +315,7 @@ static int say_hello(struct assay_client *c, struct assay_err *err)
     if (rc == 0)
         c->version = v;
     assay_msg_close(&answer);
-    return rc;
+    return rc == ASSAY_EVERSION ? name_board(c, err) : rc;
 }
 
 static void say_goodbye(struct assay_client *c)

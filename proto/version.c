@@ -83,7 +83,6 @@ bool assay_build_near(const struct assay_build_version *a,
 struct pair {
     const struct assay_build *host, *agent;
     char host_id[64], agent_id[64]; /* fit for a terminal and a log */
-    char how[160];
 };
 
 static void printable(char out[64], const char *id)
@@ -96,43 +95,35 @@ static void printable(char out[64], const char *id)
 }
 
 /* "update assayd on the board: assay deploy ssh:..." */
-static const char *update(struct pair *p, bool agent, const char *deploy_to)
+static const char *update(bool agent)
 {
     if (agent)
-        snprintf(p->how, sizeof(p->how),
-                 "update assayd on the board: assay deploy %.100s",
-                 deploy_to != NULL ? deploy_to : "ssh:USER@HOST");
-    else
-        snprintf(p->how, sizeof(p->how),
-                 "update assay on the host: its package, or build it anew");
-    return p->how;
+        return "update assayd on the board: assay deploy " ASSAY_DEPLOY_TO;
+    return "update assay on the host: its package, or build it anew";
 }
 
-static int refuse_range(struct pair *p, bool agent_old, const char *deploy_to,
-                        struct assay_err *err)
+static int refuse_range(struct pair *p, bool agent_old, struct assay_err *err)
 {
     return assay_fail(err, ASSAY_EVERSION,
                       "assay %s on the host speaks protocol %u to %u, assayd "
                       "%s on the board %u to %u: %s",
                       p->host_id, p->host->protocol_min, p->host->protocol_max,
                       p->agent_id, p->agent->protocol_min,
-                      p->agent->protocol_max, update(p, agent_old, deploy_to));
+                      p->agent->protocol_max, update(agent_old));
 }
 
-static int refuse_id(struct pair *p, bool agent, const char *deploy_to,
-                     struct assay_err *err)
+static int refuse_id(struct pair *p, bool agent, struct assay_err *err)
 {
     return assay_fail(err, ASSAY_EVERSION,
                       "build id '%s' of %s is no version: expected "
                       "MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-WORD: %s",
                       agent ? p->agent_id : p->host_id,
                       agent ? "assayd on the board" : "assay on the host",
-                      update(p, agent, deploy_to));
+                      update(agent));
 }
 
 int assay_builds_agree(const struct assay_build *host,
-                       const struct assay_build *agent, const char *deploy_to,
-                       struct assay_err *err)
+                       const struct assay_build *agent, struct assay_err *err)
 {
     struct pair p = {.host = host, .agent = agent};
     struct assay_build_version h, a;
@@ -141,16 +132,16 @@ int assay_builds_agree(const struct assay_build *host,
     printable(p.agent_id, agent->id);
     /* A range that holds nothing is its sender's fault. */
     if (host->protocol_min > host->protocol_max)
-        return refuse_range(&p, false, deploy_to, err);
+        return refuse_range(&p, false, err);
     if (agent->protocol_min > agent->protocol_max ||
         host->protocol_min > agent->protocol_max)
-        return refuse_range(&p, true, deploy_to, err);
+        return refuse_range(&p, true, err);
     if (host->protocol_max < agent->protocol_min)
-        return refuse_range(&p, false, deploy_to, err);
+        return refuse_range(&p, false, err);
     if (assay_build_parse(&h, host->id) < 0)
-        return refuse_id(&p, false, deploy_to, err);
+        return refuse_id(&p, false, err);
     if (assay_build_parse(&a, agent->id) < 0)
-        return refuse_id(&p, true, deploy_to, err);
+        return refuse_id(&p, true, err);
     if (assay_build_near(&h, &a))
         return 0;
     return assay_fail(err, ASSAY_EVERSION,
@@ -158,5 +149,5 @@ int assay_builds_agree(const struct assay_build *host,
                       "work together (expected: one major version, minor "
                       "versions at most %u apart): %s",
                       p.host_id, p.agent_id, ASSAY_VERSION_MINORS,
-                      update(&p, assay_build_compare(&a, &h) < 0, deploy_to));
+                      update(assay_build_compare(&a, &h) < 0));
 }

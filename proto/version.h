@@ -45,10 +45,13 @@ int assay_build_compare(const struct assay_build_version *a,
 bool assay_build_near(const struct assay_build_version *a,
                       const struct assay_build_version *b);
 
-/* 0, or ASSAY_EVERSION: err says which of the two is to be updated and how.
- * `deploy_to`: the board as `assay deploy` takes it, or NULL: not known. */
+/* Stands for the board in the sentences below; who knows its address puts it
+ * there. */
+#define ASSAY_DEPLOY_TO "ssh:USER@HOST"
+
+/* 0, or ASSAY_EVERSION: err says which of the two is to be updated and how. */
 int assay_builds_agree(const struct assay_build *host,
-                       const struct assay_build *agent, const char *deploy_to,
-                       struct assay_err *err) ASSAY_MUST_CHECK;
+                       const struct assay_build *agent, struct assay_err *err)
+    ASSAY_MUST_CHECK;
 
 #endif

@@ -73,7 +73,9 @@ new, source, to = sys.argv[1:]
 data = open(source, "rb").read()
 own = re.search(rb"@\(#\)assayd ([0-9][^\0]*)\0", data).group(1)
 assert len(own) == len(new), (own, new)
-open(to, "wb").write(data.replace(own + b"\0", new.encode() + b"\0"))
+data = re.sub(rb"(?<![\w.])" + re.escape(own) + rb"\0",
+              new.encode() + b"\0", data)
+open(to, "wb").write(data)
 PY
     chmod 755 "$2"
 }

@@ -20,7 +20,7 @@ reset() {
 for n in 1 2 3 4; do
     for kind in before half after kill; do
         reset
-        FAULT=$n:$kind deploy
+        FAULT=$n:$kind deploy --timeout 3
         case $kind in
         before | half | after) words="closed by remote host" ;;
         kill) words="signal 9" ;;
