@@ -4,6 +4,9 @@
 #include "agent/agent.h"
 #include "agent/options.h"
 
+/* With the mark of what(1) in front: `assay deploy` finds it in the file. */
+static const char what[] __attribute__((used)) = "@(#)assayd " ASSAY_VERSION;
+
 int main(int argc, char **argv)
 {
     struct assay_agent_options options;
@@ -18,7 +21,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (options.version) {
-        printf("assayd %s\n", ASSAY_VERSION);
+        puts(what + 4);
         return 0;
     }
     return assay_agent_main(&options);

@@ -99,17 +99,12 @@ static void tell_info(struct assay_session *s, enum assay_asking asking)
 
 void assay_session_on_hello(struct assay_session *s, struct assay_msg *m)
 {
+    struct assay_build host = {m->u.hello.build_id, m->u.hello.version_min,
+                               m->u.hello.version_max};
+    struct assay_build here = assay_build_here();
     struct assay_err err = {0};
-    uint32_t lo = m->u.hello.version_min, hi = m->u.hello.version_max;
 
-    if (lo > hi || hi < ASSAY_PROTOCOL_MIN || lo > ASSAY_PROTOCOL_MAX) {
-        assay_fail(&err, ASSAY_EVERSION,
-                   "agent %s speaks protocol %u to %u, client '%.60s' speaks "
-                   "%u to %u: update %s",
-                   ASSAY_VERSION, ASSAY_PROTOCOL_MIN, ASSAY_PROTOCOL_MAX,
-                   m->u.hello.build_id, lo, hi,
-                   lo > ASSAY_PROTOCOL_MAX ? "assayd on the board"
-                                           : "assay on the host");
+    if (assay_builds_agree(&host, &here, &err) < 0) {
         assay_session_fatal(s, &err);
         return;
     }

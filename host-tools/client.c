@@ -294,31 +294,47 @@ static int connect_target(struct assay_client *c, struct assay_err *err)
     return dial_target(c, err);
 }
 
+/* Whichever side refused: the command that updates the board, to type. */
+static int name_board(const struct assay_client *c, struct assay_err *err)
+{
+    char *at = err != NULL ? strstr(err->text, ASSAY_DEPLOY_TO) : NULL;
+
+    if (at != NULL && c->target.is_ssh)
+        snprintf(at, sizeof(err->text) - (size_t)(at - err->text), "%s",
+                 c->target.text);
+    return ASSAY_EVERSION;
+}
+
 static int say_hello(struct assay_client *c, struct assay_err *err)
 {
     struct assay_msg m = {.type = ASSAY_MSG_HELLO};
+    struct assay_build here = assay_build_here(), agent;
     struct assay_msg answer;
     uint32_t v;
     int rc;
 
-    m.u.hello = (struct assay_msg_hello){ASSAY_PROTOCOL_MIN, ASSAY_PROTOCOL_MAX,
-                                         ASSAY_VERSION};
+    m.u.hello =
+        (struct assay_msg_hello){here.protocol_min, here.protocol_max, here.id};
     rc = assay_client_send(c, &m, NULL, err);
     if (rc == 0)
         rc = assay_client_expect(c, ASSAY_MSG_HELLO_ACK, &answer, err);
     if (rc < 0)
-        return rc;
+        return rc == ASSAY_EVERSION ? name_board(c, err) : rc;
+    agent = (struct assay_build){answer.u.hello_ack.info.build_id,
+                                 answer.u.hello_ack.version_min,
+                                 answer.u.hello_ack.version_max};
     v = answer.u.hello_ack.version;
-    if (v < ASSAY_PROTOCOL_MIN || v > ASSAY_PROTOCOL_MAX)
+    rc = assay_builds_agree(&here, &agent, err);
+    if (rc == 0 && (v < ASSAY_PROTOCOL_MIN || v > ASSAY_PROTOCOL_MAX))
         rc = assay_fail(err, ASSAY_EVERSION,
                         "board '%.200s' chose protocol %u, this command "
                         "speaks %u to %u",
                         c->target.text, v, ASSAY_PROTOCOL_MIN,
                         ASSAY_PROTOCOL_MAX);
-    else
+    if (rc == 0)
         c->version = v;
     assay_msg_close(&answer);
-    return rc;
+    return rc == ASSAY_EVERSION ? name_board(c, err) : rc;
 }
 
 static void say_goodbye(struct assay_client *c)

@@ -7,6 +7,7 @@
 
 #include "host-tools/messages.h"
 #include "host-tools/model/numerics_file.h"
+#include "host-tools/options_reading.h"
 #include "host-tools/options_value.h"
 #include "kernels/cpu.h"
 #include "lib/core/arith.h"
@@ -43,6 +44,8 @@ static const struct {
     {ASSAY_CMD_SHOW, "show", "CASE | MODEL",
      "print the layers: shapes, scales, programs, kernels"},
     {ASSAY_CMD_INFO, "info", "", "say what a board is"},
+    {ASSAY_CMD_DEPLOY, "deploy", "ssh:USER@HOST[:PATH]",
+     "put the agent on a board, check it, replace it as a whole"},
     {ASSAY_CMD_PINPOINT, "pinpoint", "CASE | -m MODEL -i INPUT -r REFERENCE",
      "say why layers differ: of the reference, or of --got"},
     {ASSAY_CMD_REPLAY, "replay", "FILE.assay",
@@ -73,7 +76,7 @@ static const struct {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "deploy", "self-test", "nightly", "history", "report", "vectors",
+    "compare", "self-test", "nightly", "history", "report", "vectors",
 };
 
 static const struct {
@@ -130,7 +133,7 @@ unsigned assay_edit_distance(const char *a, const char *b)
     return row[nb];
 }
 
-static void print_wrapped(FILE *f, const char *text, int indent)
+void assay_options_wrap(FILE *f, const char *text, int indent)
 {
     int column = indent;
 
@@ -157,7 +160,7 @@ static void print_exits(FILE *f)
     fputs("\nExit status:\n", f);
     for (size_t i = 0; i < sizeof(exits) / sizeof(exits[0]); i++) {
         fprintf(f, "  %-9s ", exits[i].code);
-        print_wrapped(f, exits[i].meaning, 12);
+        assay_options_wrap(f, exits[i].meaning, 12);
     }
 }
 
@@ -187,67 +190,8 @@ static void print_names(FILE *f, const char *title,
             strncat(line, " ", sizeof(line) - strlen(line) - 1);
         strncat(line, name(i), sizeof(line) - strlen(line) - 1);
     }
-    print_wrapped(f, line, 2);
+    assay_options_wrap(f, line, 2);
 }
-
-/* How what a command prints is read. */
-struct word {
-    const char *word, *meaning;
-};
-
-static void print_reading(FILE *f, const struct word *words, size_t n)
-{
-    int width = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if ((int)strlen(words[i].word) > width)
-            width = (int)strlen(words[i].word);
-    fputs("\nHow to read it:\n", f);
-    for (size_t i = 0; i < n; i++) {
-        fprintf(f, "  %-*s ", width, words[i].word);
-        print_wrapped(f, words[i].meaning, width + 3);
-    }
-}
-
-/* The block of a culprit. */
-static const struct word pinpoint_words[] = {
-    {"where", "how many elements differ, by how much, and where they lie"},
-    {"looks", "what the differing elements have in common: a hint"},
-    {"channel", "got / expected, or the difference, of each channel, where one "
-                "number a channel is what they have in common"},
-    {"cause", "an entry of the catalogue; proved: it gives every element "
-              "of every sample, those that had been equal too"},
-    {"or", "fits as well; what this data does not tell apart is listed "
-           "together, and an input that would tell is made (-o DIR)"},
-    {"(...)", "explains the differing ones and breaks others: not it"},
-    {"try", "what to change"},
-};
-
-/* A table of steps; numbers and reasons are in docs/triage.md. */
-static const struct word triage_words[] = {
-    {"a -> b", "the step from one stage that is there to the next; all tensors "
-               "of all samples that both have"},
-    {"exact", "quantized.bc, hbm and board must be equal to the bit"},
-    {"limits", "other steps have a smallest cosine and a largest relative "
-               "error; limits of steps that are skipped add up"},
-    {"BREAKS", "a tensor of a sample is beyond a limit; or above half of it "
-               "and 8 times as far off as all steps before; never within 1 "
-               "LSB or 1e-6"},
-    {"ok", "it is not"},
-    {"training", "a break of calibration or QAT is said, and left"},
-    {"exit", "0 nothing breaks, 1 a step breaks, 2 fewer than two stages, 5 a "
-             "step had nothing to compare"},
-};
-
-/* A hand calculation with columns that differ. */
-static const struct word explain_words[] = {
-    {"sim: [A, B]", "behind a step: what its value would have to be for the "
-                    "steps behind it, done as printed, to give sim's value"},
-    {"sim: none", "no value there gives it: it parted further down"},
-    {"(half_up)", "another reading of this step alone that gives it"},
-    {"would have to be", "the same of the accumulator, or of what was read: "
-                         "when no step alone is enough, it parted there"},
-};
 
 void assay_options_help(FILE *f, enum assay_command c)
 {
@@ -271,22 +215,14 @@ void assay_options_help(FILE *f, enum assay_command c)
         fprintf(f, "  %-28s ", names);
         if (strlen(names) > 28)
             fprintf(f, "\n%*s", 31, "");
-        print_wrapped(f, e->help, 31);
+        assay_options_wrap(f, e->help, 31);
     }
     if ((c & (ASSAY_CMD_ALONE | ASSAY_CMD_TRIAGE | ASSAY_CMD_IMAGE |
               ASSAY_CMD_OUTPUT)) == 0) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }
-    if (c == ASSAY_CMD_PINPOINT)
-        print_reading(f, pinpoint_words,
-                      sizeof(pinpoint_words) / sizeof(pinpoint_words[0]));
-    if (c == ASSAY_CMD_TRIAGE)
-        print_reading(f, triage_words,
-                      sizeof(triage_words) / sizeof(triage_words[0]));
-    if (c == ASSAY_CMD_EXPLAIN)
-        print_reading(f, explain_words,
-                      sizeof(explain_words) / sizeof(explain_words[0]));
+    assay_options_reading(f, c);
     print_exits(f);
 }
 
@@ -448,6 +384,18 @@ static int check_mutate(const struct assay_options *o, struct assay_err *err)
     return 0;
 }
 
+/* deploy: a board behind ssh. */
+static int check_deploy(const struct assay_options *o, struct assay_err *err)
+{
+    if (o->operand == NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_DEPLOY_NO_BOARD,
+                                  NULL);
+    if (strncmp(o->operand, "ssh:", 4) != 0)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_DEPLOY_NOT_SSH,
+                                  "target", o->operand, NULL);
+    return 0;
+}
+
 /* triage: something to look at. */
 static int check_triage(const struct assay_options *o, struct assay_err *err)
 {
@@ -478,6 +426,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
         return 0;
     if (o->command == ASSAY_CMD_TRIAGE)
         return check_triage(o, err);
+    if (o->command == ASSAY_CMD_DEPLOY)
+        return check_deploy(o, err);
     if (o->local && o->target != NULL)
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_LOCAL_AND_TARGET,
                                   NULL);
@@ -594,6 +544,9 @@ int assay_options_parse(struct assay_options *out, int argc, char **argv,
     rc = parse_command_line(&o, argc, argv, err);
     if (rc < 0)
         return rc;
+    /* Where the targets look for it. */
+    if (o.ssh != NULL && setenv("ASSAY_SSH", o.ssh, 1) < 0)
+        return assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
     *out = o;
     return 0;
 }

@@ -36,8 +36,10 @@ enum assay_command {
     ASSAY_CMD_TRIAGE = 16384,
     ASSAY_CMD_KEYGEN = 1 << 20,
     ASSAY_CMD_PAIR = 1 << 21,
+    ASSAY_CMD_DEPLOY = 1 << 22,
     /* What takes no case and no model. */
-    ASSAY_CMD_ALONE = ASSAY_CMD_INFO | ASSAY_CMD_KEYGEN | ASSAY_CMD_PAIR,
+    ASSAY_CMD_ALONE = ASSAY_CMD_INFO | ASSAY_CMD_KEYGEN | ASSAY_CMD_PAIR |
+                      ASSAY_CMD_DEPLOY,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
@@ -91,6 +93,9 @@ struct assay_options {
     const char *fingerprint;                 /* pair: of the board, or NULL */
     const char *name;                        /* keygen: or NULL */
     bool local;
+    const char *agent; /* deploy: the file, NULL: look for it */
+    const char *ssh;   /* already in ASSAY_SSH, too */
+    bool uninstall;    /* deploy */
     struct assay_strings layers, skip_layers, op_types;
     const char *start_layer, *end_layer, *layer;
     enum assay_mode mode;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/net/ssh.h"
+
 #define WORDS_MAX 256
 #define TEXT_MAX 4096
 
@@ -95,63 +97,25 @@ static int parse_exec(struct assay_target *t, const char *command,
     return 0;
 }
 
-/* What is safe as a word of the remote shell without quotes. */
-static bool plain_word(const char *s)
+static int parse_ssh(struct assay_target *t, const char *rest,
+                     struct assay_err *err)
 {
-    for (; *s != '\0'; s++) {
-        if (!isalnum((unsigned char)*s) && strchr("._/~+@:-[]%", *s) == NULL)
-            return false;
-    }
-    return true;
-}
+    struct assay_buf remote;
+    struct assay_ssh ssh;
+    int rc = assay_ssh_parse(&ssh, t->arena, rest, t->text, err);
 
-static int parse_ssh(struct assay_target *t, char *rest, struct assay_err *err)
-{
-    char *host = rest, *at = strrchr(rest, '@'), *colon;
-    const char *path = "assayd";
-    char *name = at != NULL ? at + 1 : rest;
-
-    if (name[0] == '[') { /* [::1]:PATH */
-        char *end = strchr(name, ']');
-
-        if (end == NULL)
-            return assay_fail(err, ASSAY_EUSAGE, "target '%s': ']' expected",
-                              t->text);
-        colon = end[1] == ':' ? end + 1 : NULL;
-    } else {
-        colon = strchr(name, ':');
-    }
-    if (colon != NULL) {
-        *colon = '\0';
-        path = colon + 1;
-    }
-    if (name[0] == '\0' || host[0] == '\0' || host[0] == '@')
-        return assay_fail(err, ASSAY_EUSAGE,
-                          "target '%s': USER@HOST expected behind 'ssh:'",
-                          t->text);
-    if (host[0] == '-' || name[0] == '-')
-        return assay_fail(err, ASSAY_EUSAGE,
-                          "target '%s': a host that begins with '-' would be "
-                          "an option of ssh",
-                          t->text);
-    if (path[0] == '\0' || path[0] == '-' || !plain_word(path) ||
-        !plain_word(host))
-        return assay_fail(err, ASSAY_EUSAGE,
-                          "target '%s': the remote shell would not take '%s' "
-                          "as one plain word",
-                          t->text, plain_word(host) ? path : host);
-    t->argv = assay_arena_array(t->arena, 6, sizeof(*t->argv));
-    if (t->argv == NULL)
-        return no_memory(err);
-    t->argv[0] = assay_arena_str(t->arena, "ssh", 3);
-    t->argv[1] = assay_arena_str(t->arena, "-T", 2);
-    t->argv[2] = host;
-    t->argv[3] = assay_arena_str(t->arena, path, strlen(path));
-    t->argv[4] = assay_arena_str(t->arena, "--stdio", 7);
-    for (int i = 0; i < 5; i++) {
-        if (t->argv[i] == NULL)
-            return no_memory(err);
-    }
+    if (rc < 0)
+        return rc;
+    assay_buf_init(&remote);
+    rc = assay_shell_word(&remote, ssh.path != NULL ? ssh.path : "assayd", err);
+    if (rc == 0 && assay_buf_append(&remote, " --stdio", 9) < 0)
+        rc = no_memory(err);
+    if (rc == 0)
+        rc = assay_ssh_argv(&t->argv, t->arena, "ssh", ssh.host,
+                            (const char *)remote.data, err);
+    assay_buf_close(&remote);
+    if (rc < 0)
+        return rc;
     t->kind = ASSAY_TARGET_EXEC;
     t->is_ssh = true;
     return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where an agent is: [tls:]HOST[:PORT] | unix:PATH | exec:COMMAND |
- * ssh:USER@HOST[:PATH]. Pure parsing; nothing is resolved or opened. Beyond
- * loopback a HOST is TLS without saying so.
+ * ssh:USER@HOST[:PATH]. Parsing only; nothing is resolved or opened (ssh.h:
+ * which ssh, says the environment). Beyond loopback a HOST is TLS without
+ * saying so.
  * Also the address of `--listen` ([tls:]HOST:PORT or unix:PATH).
  */
 #ifndef ASSAY_NET_TARGET_H

@@ -4,6 +4,7 @@
  * threshold, as the commands do.
  *
  * links: host-tools/options.c host-tools/options_value.c
+ * links: host-tools/options_reading.c
  * links: host-tools/messages.c host-tools/diff/ lib/core/ kernels/ kernels/ref/
  * links: lib/engine/ lib/engine/ops/
  * links: host-tools/model/numerics_data.c

@@ -6,6 +6,7 @@
  *   peer SOCKET WORD...
  *
  *   hello acquire force release status ping load start   send that message
+ *   hello:ID    a hello with that build id; range:LO-HI: with these protocols
  *   reply       wait for one message (10 s) and print its name and text
  *   hold        say "holding" and read until the agent hangs up
  *   cut         send half of a ping and hang up
@@ -132,6 +133,7 @@ static int act(struct peer *p, const char *word)
 {
     static const uint8_t digest[ASSAY_SHA256_LEN] = {7};
     struct assay_msg m = {.type = ASSAY_MSG_PING, .u.number = 7};
+    unsigned lo, hi;
 
     if (strcmp(word, "reply") == 0)
         return reply(p);
@@ -141,10 +143,16 @@ static int act(struct peer *p, const char *word)
         return send_msg(p, &m, true);
     if (strcmp(word, "hello") == 0) {
         m.type = ASSAY_MSG_HELLO;
-        m.u.hello = (struct assay_msg_hello){1, 1, "peer"};
+        m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
+    } else if (strncmp(word, "hello:", 6) == 0) {
+        m.type = ASSAY_MSG_HELLO;
+        m.u.hello = (struct assay_msg_hello){1, 1, word + 6};
     } else if (strcmp(word, "future") == 0) {
         m.type = ASSAY_MSG_HELLO;
-        m.u.hello = (struct assay_msg_hello){900, 901, "peer"};
+        m.u.hello = (struct assay_msg_hello){900, 901, ASSAY_VERSION};
+    } else if (sscanf(word, "range:%u-%u", &lo, &hi) == 2) {
+        m.type = ASSAY_MSG_HELLO;
+        m.u.hello = (struct assay_msg_hello){lo, hi, ASSAY_VERSION};
     } else if (strcmp(word, "acquire") == 0 || strcmp(word, "force") == 0) {
         m.type = ASSAY_MSG_LEASE_ACQUIRE;
         m.u.lease = (struct assay_msg_lease){

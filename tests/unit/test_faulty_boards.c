@@ -12,7 +12,8 @@
  * links: host-tools/image_received*.c host-tools/image_fed.c
  * links: host-tools/step_text.c host-tools/fit_case.c host-tools/fit/
  * links: host-tools/progress.c host-tools/interrupt.c host-tools/local.c
- * links: host-tools/messages.c host-tools/options.c host-tools/options_value.c
+ * links: host-tools/messages.c host-tools/options.c
+ * links: host-tools/options_reading.c host-tools/options_value.c
  * links: host-tools/vendor/ host-tools/cause/ host-tools/output/
  * links: host-tools/image/ host-tools/diff/ host-tools/report/
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c

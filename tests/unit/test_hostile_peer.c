@@ -212,7 +212,7 @@ static void reach(struct peer *p, enum stage stage)
     dial(p);
     if (stage == HELLO)
         return;
-    m.u.hello = (struct assay_msg_hello){1, 1, "hostile"};
+    m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
     say(p, m, NULL, 0);
     until(p, ASSAY_MSG_HELLO_ACK);
     if (stage == READY)
@@ -521,7 +521,7 @@ static void test_crowd(void **state)
         dial(&p);
         say(&p,
             (struct assay_msg){.type = ASSAY_MSG_HELLO,
-                               .u.hello = {1, 1, "hostile"}},
+                               .u.hello = {1, 1, ASSAY_VERSION}},
             NULL, 0);
     } while (hear(&p) != ASSAY_MSG_HELLO_ACK && (hang_up(&p), true));
     hang_up(&p);

@@ -2,7 +2,8 @@
 /*
  * The command line: what is taken, and what each refusal says.
  *
- * links: host-tools/options.c host-tools/options_value.c host-tools/messages.c
+ * links: host-tools/options.c host-tools/options_reading.c
+ * links: host-tools/options_value.c host-tools/messages.c
  * links: host-tools/diff/classify.c kernels/cpu.c
  * links: host-tools/model/numerics_data.c
  * links: lib/core/arith.c lib/core/arith_binary.c lib/core/arith_build.c

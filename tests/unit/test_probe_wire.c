@@ -280,7 +280,7 @@ static void reach(struct end *p, const char *path, const struct assay_slice *s)
     p->fd = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(connect(p->fd, (struct sockaddr *)&to, sizeof(to)), 0);
     assay_frame_decoder_init(&p->in, true);
-    m.u.hello = (struct assay_msg_hello){1, 1, "by hand"};
+    m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
     ask(p, m, NULL, ASSAY_MSG_HELLO_ACK);
     m = (struct assay_msg){.type = ASSAY_MSG_LEASE_ACQUIRE};
     m.u.lease.owner = "me@test 2";
@@ -399,6 +399,7 @@ static void serve(int listener, const struct assay_slice *s,
             m.type = ASSAY_MSG_HELLO_ACK;
             m.u.hello_ack.version = m.u.hello_ack.version_min =
                 m.u.hello_ack.version_max = 1;
+            m.u.hello_ack.info.build_id = ASSAY_VERSION;
             break;
         case ASSAY_MSG_LEASE_ACQUIRE: m.type = ASSAY_MSG_LEASE_GRANTED; break;
         case ASSAY_MSG_BLOB_QUERY: m.type = ASSAY_MSG_BLOB_MISSING; break;

@@ -2,7 +2,7 @@
 /*
  * Targets: each kind, and a sentence for each mistake.
  *
- * links: lib/net/target.c lib/core/buf.c lib/core/err.c
+ * links: lib/net/target.c lib/net/ssh.c lib/core/buf.c lib/core/err.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,12 +59,18 @@ static const struct {
     {"exec:a'b'\"c\"d", {"abcd"}},
     {"exec:a '\\' \"\\\"\" \"\\n\"", {"a", "\\", "\"", "\\n"}},
     {"exec:a $HOME *;b|c", {"a", "$HOME", "*;b|c"}}, /* no shell */
-    {"ssh:root@board", {"ssh", "-T", "root@board", "assayd", "--stdio"}},
-    {"ssh:board", {"ssh", "-T", "board", "assayd", "--stdio"}},
+    {"ssh:root@board", {"ssh", "-T", "root@board", "assayd --stdio"}},
+    {"ssh:board", {"ssh", "-T", "board", "assayd --stdio"}},
     {"ssh:root@board:/opt/assayd",
-     {"ssh", "-T", "root@board", "/opt/assayd", "--stdio"}},
-    {"ssh:me@[::1]:bin/assayd",
-     {"ssh", "-T", "me@[::1]", "bin/assayd", "--stdio"}},
+     {"ssh", "-T", "root@board", "/opt/assayd --stdio"}},
+    {"ssh:me@[::1]:bin/assayd", {"ssh", "-T", "me@::1", "bin/assayd --stdio"}},
+    {"ssh:[fe80::1%eth0]", {"ssh", "-T", "fe80::1%eth0", "assayd --stdio"}},
+    {"ssh:me@board:/opt/x@y/assayd",
+     {"ssh", "-T", "me@board", "/opt/x@y/assayd --stdio"}},
+    {"ssh:me@board:~/my dir/assayd",
+     {"ssh", "-T", "me@board", "~/'my dir/assayd' --stdio"}},
+    {"ssh:root@board:x;reboot",
+     {"ssh", "-T", "root@board", "'x;reboot' --stdio"}},
 };
 
 static void test_commands(void **state)
@@ -116,11 +122,17 @@ static const struct {
     {"ssh:root@", "USER@HOST expected"},
     {"ssh:-oProxyCommand=x", "would be an option of ssh"},
     {"ssh:root@-x", "would be an option of ssh"},
-    {"ssh:root@board:", "would not take"},
-    {"ssh:root@board:a b", "would not take 'a b' as one plain word"},
-    {"ssh:root@board:x;reboot", "would not take 'x;reboot'"},
-    {"ssh:ro$ot@board", "would not take 'ro$ot@board'"},
+    {"ssh:root@board:", "a path that does not begin with '-' expected"},
+    {"ssh:root@board:-x", "a path that does not begin with '-' expected"},
+    {"ssh:root@board:a\nb", "has a control byte in it"},
+    {"ssh:root@board:a\\b", "path 'a\\b' for the board has a backslash"},
+    {"ssh:ro$ot@board", "'ro$ot@board' is no name of a user and a host"},
+    {"ssh:root@bo ard", "is no name of a user and a host"},
+    {"ssh:root@bo;ard", "is no name of a user and a host"},
+    {"ssh:root@bo[ard]", "is no name of a user and a host"},
     {"ssh:root@[::1", "']' expected"},
+    {"ssh:root@[::1]x", "':PATH' expected behind ']'"},
+    {"ssh:root@[]", "USER@HOST expected"},
 };
 
 static void test_bad(void **state)
