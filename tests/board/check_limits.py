@@ -61,9 +61,9 @@ def whole_board(b, vm):
     worker, and must not be the one that is killed."""
     vm.out("""
         size() { sed -n "s/^$1: *\\([0-9]*\\) .*/\\1/p" "$2"; }
-        n=$(($(size MemAvailable /proc/meminfo) - 12000))
+        n=$(($(size MemAvailable /proc/meminfo) - 15000))
         (dd if=/dev/zero bs=${n}k count=1 | sleep 1000) >/dev/null 2>&1 &
-        until [ "$(size MemAvailable /proc/meminfo)" -lt 16000 ]; do
+        until [ "$(size MemAvailable /proc/meminfo)" -lt 19000 ]; do
             usleep 50000
         done""")
     killed_worker(b, vm, "memory of the board")
