@@ -4,6 +4,13 @@
 import os
 import stat
 
+# Units that cost an emulated board seconds, and that ours has nothing to do
+# with.
+MASKED = ("systemd-sysusers.service", "systemd-random-seed.service",
+          "systemd-update-utmp.service", "systemd-modules-load.service",
+          "systemd-tmpfiles-setup-dev.service", "modprobe@.service",
+          "dev-hugepages.mount", "sys-kernel-tracing.mount",
+          "systemd-initctl.socket", "proc-sys-fs-binfmt_misc.automount")
 MODULES = ("virtio_pci", "virtio_net")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -118,13 +125,18 @@ def busybox(packages, assayd, script, config="", respawn=False):
 def systemd(packages, assayd, unit, config=""):
     """A board with systemd and the unit; nothing but the journal beside it."""
     tree = base(packages, assayd, usr=True)
-    tree.merge(packages.systemd(), skip=("usr/share",))
+    tree.merge(packages.systemd(), skip=(
+        "usr/share", "usr/lib/aarch64-linux-gnu/gconv"))
+    for name in MASKED:
+        tree.link("etc/systemd/system/" + name, "/dev/null")
     tree.copy("init", os.path.join(HERE, "guest", "init-systemd"), 0o755)
     tree.copy("etc/systemd/system/assayd.service", unit)
     tree.copy("etc/systemd/system/board.target",
               os.path.join(HERE, "guest", "board.target"))
     tree.copy("etc/systemd/system/board-up.service",
               os.path.join(HERE, "guest", "board-up.service"))
+    tree.copy("opt/probe", os.path.join(HERE, "guest", "probe"), 0o755)
+    tree.file("root/secret", "nobody's business\n")
     tree.file("etc/default/assayd", config)
     tree.file("etc/machine-id", "0123456789abcdef0123456789abcdef\n")
     tree.file("etc/os-release", "ID=box\nVERSION_ID=1\n")
