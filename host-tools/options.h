@@ -74,6 +74,7 @@ struct assay_options {
     const char *operand;        /* case folder or model; triage: FOLDER */
     struct assay_strings cases; /* fit-arith: all of them */
     const char *model, *reference, *output_dir;
+    const char *resume; /* output_dir of a run that was cut, or NULL */
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
     const char *at;            /* explain: index of the element */

@@ -372,6 +372,7 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->reference, name, value, err);
     case ASSAY_OPT_OUTPUT_DIR:
         return set_string(&o->output_dir, name, value, err);
+    case ASSAY_OPT_RESUME: return set_string(&o->resume, name, value, err);
     case ASSAY_OPT_SIM: return set_string(&o->sim, name, value, err);
     case ASSAY_OPT_SET: return add_string(&o->set, name, value, err);
     case ASSAY_OPT_SAVE_FAILING:

@@ -7,6 +7,7 @@
 #include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
 struct context {
@@ -228,13 +229,15 @@ static int on_missing(void *self, uint32_t layer, uint32_t tensor)
     return 0;
 }
 
-static void on_begin(void *self, uint32_t layer)
+static void on_begin(void *self, uint32_t layer, const char *kernel)
 {
     struct context *c = self;
 
     if (layer < c->r->s->n_layers) {
         c->r->running = layer;
         c->r->is_running = true;
+        snprintf(c->r->running_kernel, sizeof(c->r->running_kernel), "%s",
+                 kernel);
     }
 }
 
@@ -352,7 +355,7 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
     rc = pass->backend == r->board ? assay_run_load(r, r->s, &err) : 0;
     assay_interrupt_request(true);
     if (rc == 0)
-        rc = pass->backend->vt->run(pass->backend, &run, &results, &err);
+        rc = assay_run_resume_pass(r, pass, &run, &results, &err);
     assay_interrupt_request(false);
     if (assay_interrupted() != 0)
         r->interrupted = assay_interrupted();

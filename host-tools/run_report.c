@@ -15,6 +15,7 @@
 #include "host-tools/run_pattern.h"
 #include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
 struct output {
@@ -25,7 +26,8 @@ struct output {
     const char *not_examined[ASSAY_COL_COUNT];
     const char *artifacts[2]; /* reports */
     char banner[1100], above[1024];
-    char sentence[1024], reference[256], hash[2 * ASSAY_SHA256_LEN + 1];
+    char sentence[1024], next[640], reference[256],
+        hash[2 * ASSAY_SHA256_LEN + 1];
     char json_path[4096];
 };
 
@@ -359,6 +361,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         .culprits = out->culprits,
         .not_examined = out->not_examined,
         .error = r->error.code != 0 ? r->error.text : "",
+        .next = assay_run_next(r, out->next, sizeof(out->next)),
         .partial = r->error.code != 0 || r->interrupted != 0,
         .received_bytes = received,
         .exit_code = sum->exit_code,

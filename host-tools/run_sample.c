@@ -12,6 +12,7 @@
 #include "host-tools/run_cause.h"
 #include "host-tools/run_picture.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
 int64_t assay_run_producer(const struct assay_run *r, uint32_t tensor)
@@ -387,6 +388,8 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
         goto out;
     }
     rc = assay_run_sample_open(r, sample, err);
+    if (rc == 0)
+        rc = assay_run_resume_sample(r, err);
     if (rc == 0 && r->o->save_outputs)
         rc = assay_run_save_open(r, err);
     if (rc == 0 && r->saving != NULL)

@@ -470,6 +470,8 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
     assay_json_set(r, r->root, "error",
                    f->error[0] != '\0' ? assay_json_text(f->error)
                                        : json_null());
+    assay_json_set(r, r->root, "next",
+                   f->next[0] != '\0' ? assay_json_text(f->next) : json_null());
     assay_json_set(r, r->root, "partial", json_boolean(f->partial));
     assay_json_set(r, r->root, "received_bytes",
                    assay_json_integer(f->received_bytes));

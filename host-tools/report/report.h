@@ -215,6 +215,7 @@ struct assay_report_foot {
     const char *const *artifacts;
     size_t n_artifacts;
     const char *error; /* of an incomplete run, or "" */
+    const char *next;  /* a command that goes on from there, or "" */
     bool partial;
     uint64_t received_bytes;
     int exit_code;

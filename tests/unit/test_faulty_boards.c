@@ -7,7 +7,7 @@
  * links: host-tools/cmd_run.c host-tools/cmd_impact.c
  * links: host-tools/run_*.c host-tools/select.c host-tools/impact*.c
  * links: host-tools/prepare*.c host-tools/preflight.c host-tools/chain*.c
- * links: host-tools/previous.c
+ * links: host-tools/previous.c host-tools/journal_*.c
  * links: host-tools/image_options.c host-tools/image_wanted.c
  * links: host-tools/image_received*.c host-tools/image_fed.c
  * links: host-tools/step_text.c host-tools/fit_case.c host-tools/fit/
@@ -83,7 +83,7 @@ static int relay_layer(void *self, uint32_t layer, const void *data,
     int rc;
 
     if (to->begin != NULL)
-        to->begin(to->self, layer);
+        to->begin(to->self, layer, kernel);
     if (!faulty(layer))
         return to->layer(to->self, layer, data, bytes, kernel, time_us);
     switch (board.fault) {
