@@ -96,16 +96,17 @@ int assay_run_resume_open(struct assay_run *r, struct assay_err *err)
     if (rc < 0 || o->resume == NULL)
         return rc;
     snprintf(path, sizeof(path), "%.4000s/" NAME, o->resume);
-    if (!assay_file_is_regular(path))
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_RESUME_NOTHING,
-                                  "dir", o->resume, "file", NAME, NULL);
     if (stat(path, &a) == 0 && stat(k->path, &b) == 0 && a.st_dev == b.st_dev &&
         a.st_ino == b.st_ino) {
         snprintf(k->fresh, sizeof(k->fresh), "%.4000s/" NAME ".new",
                  o->output_dir);
         k->replaces = true;
     }
-    rc = assay_journal_read(&k->old, path, r->s->n_layers, err);
+    if (assay_file_is_regular(path))
+        rc = assay_journal_read(&k->old, path, r->s->n_layers, err);
+    if (rc == 0 && (k->old == NULL || k->old->n_passes == 0))
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_RESUME_NOTHING,
+                                  "dir", o->resume, "file", NAME, NULL);
     if (rc == 0)
         rc = same(r, "model", "model", model_hash(r, model), err);
     if (rc == 0)
@@ -276,8 +277,7 @@ void assay_run_resume_end(struct assay_run *r)
         unlink(k->path);
         unlink(before);
     }
-    k->resumable = cut && (k->old != NULL ? k->made || k->replaces
-                                          : k->made && k->kept > 0);
+    k->resumable = cut && (k->made || k->old != NULL);
     if (!k->resumable || k->old != NULL)
         return;
     /* What this run found there is not what it leaves. */

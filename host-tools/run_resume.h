@@ -22,7 +22,7 @@ struct assay_run_resume {
     bool made, replaces;
     bool told_mask, resumable;
     uint32_t pass, layer; /* of old: the sample that is under way begins */
-    uint64_t kept, taken; /* layers */
+    uint64_t taken;       /* layers */
     char slice[65];
 };
 

@@ -35,15 +35,11 @@ static int rec_layer(void *self, uint32_t layer, const void *data, size_t bytes,
     struct assay_run_resume *k = c->r->resume;
     struct assay_err why = {0};
 
-    if (k->made && layer < c->r->s->n_layers) {
-        if (assay_journal_layer(&k->w, c->r->s, layer,
-                                kernel != NULL ? kernel : "", data, bytes,
-                                as_reference(c->r, layer, data, bytes), time_us,
-                                &why) < 0)
-            assay_run_resume_give_up(c->r, &why);
-        else
-            k->kept++;
-    }
+    if (k->made && layer < c->r->s->n_layers &&
+        assay_journal_layer(&k->w, c->r->s, layer, kernel != NULL ? kernel : "",
+                            data, bytes, as_reference(c->r, layer, data, bytes),
+                            time_us, &why) < 0)
+        assay_run_resume_give_up(c->r, &why);
     return c->to->layer(c->to->self, layer, data, bytes, kernel, time_us);
 }
 

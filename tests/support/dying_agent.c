@@ -4,7 +4,7 @@
  * run is that of one worker; they are counted from 0.
  *
  *   DIE=LAYER,RUN:HOW    when it has begun the layer. HOW: a signal's number,
- *                        exit=STATUS, or hang
+ *                        exit=STATUS, hang, or parent: the agent dies
  *   FLIP=LAYER,EVERY     each EVERYth run gives the layer with the lowest bit
  *                        of its middle byte changed
  *
@@ -58,6 +58,10 @@ static void die(const char *how)
         _exit(status);
     while (strcmp(how, ":hang") == 0)
         pause();
+    if (strcmp(how, ":parent") == 0) {
+        kill(getppid(), SIGKILL);
+        pause(); /* it dies with its parent */
+    }
     sscanf(how, ":%d", &sig);
     sigaction(sig, &plain, NULL); /* a sanitizer has its own handlers */
     raise(sig);

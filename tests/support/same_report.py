@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """same_report.py A.json B.json    are two reports equal in all but times, bytes
                                 received, what was typed and where it went?
-same_report.py --cut A.json K  is it one of a run that died in layer K: those
-                                before compared, it an error, none behind?"""
+same_report.py --killed A.json OUT   OUT/K/cut.json: is each of a run that died
+                                in layer K, those before compared, it an error,
+                                none behind? OUT/K/report.json: is it A?"""
 
 import json
+import os
 import sys
 
 
@@ -46,18 +48,35 @@ def is_cut(report, k):
     name = report["layers"][k]["name"]
     op = report["layers"][k]["op"]
     assert "'%s' (%s, kernel " % (name, op) in report["error"], report["error"]
-    assert k == 0 or " --resume " in report["next"], report["next"]
+    assert " --resume " in report["next"], report["next"]
+
+
+def compare(a, b):
+    found = list(differences(strip(a), strip(b)))
+    for line in found[:20]:
+        print(line)
+    return not found
+
+
+def load(*path):
+    with open(os.path.join(*path)) as f:
+        return json.load(f)
 
 
 def main():
-    if sys.argv[1] == "--cut":
-        is_cut(json.load(open(sys.argv[2])), int(sys.argv[3]))
-        return
-    a, b = (strip(json.load(open(path))) for path in sys.argv[1:3])
-    found = list(differences(a, b))
-    for line in found[:20]:
-        print(line)
-    sys.exit(len(found) > 0)
+    if sys.argv[1] != "--killed":
+        sys.exit(not compare(load(sys.argv[1]), load(sys.argv[2])))
+    whole, out, bad = sys.argv[2], sys.argv[3], 0
+    n = len(load(whole)["layers"])
+    for k in range(n):
+        folder = os.path.join(out, str(k))
+        is_cut(load(folder, "cut.json"), k)
+        if not compare(load(whole), load(folder, "report.json")) or \
+                os.path.exists(os.path.join(folder, "resume.journal")):
+            print("resumed behind layer %d" % k)
+            bad += 1
+    print("%d layers" % n)
+    sys.exit(bad > 0)
 
 
 main()
