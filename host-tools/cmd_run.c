@@ -17,6 +17,7 @@
 #include "host-tools/run_other.h"
 #include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_repeat.h"
 #include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
@@ -68,6 +69,7 @@ static void release(struct assay_run *r)
     assay_run_other_close(r);
     assay_run_probe_close(r);
     assay_run_resume_close(r);
+    assay_run_repeat_close(r);
     assay_prepare_close(&r->p);
 }
 
@@ -136,6 +138,8 @@ static int connect_board(struct assay_run *r, struct assay_err *err)
     if (rc < 0 || assay_run_preflight_stops(r))
         return rc;
     rc = assay_run_resume_board(r, err);
+    if (rc == 0)
+        rc = assay_run_repeat_open(r, err);
     if (rc < 0)
         return rc;
     r->scalar_only = (r->info.cpu_flags & r->o->cpumask) == 0;

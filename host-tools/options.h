@@ -91,6 +91,7 @@ struct assay_options {
     struct assay_thresholds max_lsb, atol, rtol;
     enum assay_sort sort;
     uint32_t max_rows;
+    uint32_t repeat; /* runs of each sample; 0: once */
     bool all, wide, fail_fast, force, skip_if_missing;
     uint64_t timeout_ms, layer_timeout_ms; /* 0: the defaults */
     uint32_t require;                      /* bit a column (diff.h) */

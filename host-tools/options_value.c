@@ -243,6 +243,10 @@ static int store_number(struct assay_options *o, enum assay_option_key key,
     int rc;
 
     switch (key) {
+    case ASSAY_OPT_REPEAT:
+        rc = parse_uint(&v, name, value, 2, 1000, err);
+        o->repeat = (uint32_t)v;
+        return rc;
     case ASSAY_OPT_MAX_ROWS:
         rc = parse_uint(&v, name, value, 0, MAX_ROWS, err);
         o->max_rows = (uint32_t)v;
@@ -425,6 +429,7 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_LETTERBOX:
     case ASSAY_OPT_FORMAT: return store_word(o, key, name, value, err);
     case ASSAY_OPT_MAX_ROWS:
+    case ASSAY_OPT_REPEAT:
     case ASSAY_OPT_SAMPLE:
     case ASSAY_OPT_TIMEOUT:
     case ASSAY_OPT_LAYER_TIMEOUT:

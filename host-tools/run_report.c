@@ -15,6 +15,7 @@
 #include "host-tools/run_pattern.h"
 #include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_repeat.h"
 #include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
@@ -104,6 +105,7 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->isolated = k->isolated;
     row->time_us = k->time_us;
     assay_run_probe_row(r, i, &row->probe);
+    assay_run_repeat_row(r, row);
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
         const struct assay_diff *d = &k->column[c];
 
@@ -322,6 +324,7 @@ static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
         .notes = (const char *const *)r->p.told,
         .n_notes = r->p.n_told,
     };
+    assay_run_repeat_report(r, &out->head);
     if (sum->above == ASSAY_VERDICT_MATCH)
         return;
     above_sentence(r, sum, out->above, sizeof(out->above));

@@ -322,7 +322,7 @@ int assay_run_resume_pass(struct assay_run *r, const struct assay_pass *pass,
     struct assay_run_resume *k = r->resume;
     struct assay_err why = {0};
 
-    if (k == NULL || pass->backend != r->board)
+    if (k == NULL || pass->backend != r->board || pass->repeat)
         return pass->backend->vt->run(pass->backend, run, results, err);
     if (k->made && assay_journal_pass(&k->w, &note, &why) < 0)
         assay_run_resume_give_up(r, &why);

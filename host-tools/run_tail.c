@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host-tools/run_lines.h"
+#include "host-tools/run_repeat.h"
 #include "host-tools/run_resume.h"
 
 /* "sim: 11 observed: 1 exact, 3 diverged; 6 not observed" */
@@ -242,6 +243,7 @@ void assay_run_tail_lines(struct assay_run *r,
     count_lines(r, sum, l);
     gap_lines(r, sum, l);
     assay_run_builds_lines(r, l);
+    assay_run_repeat_lines(r, l);
     assay_run_probe_lines(r, sum, l);
     if (sum->n_culprits > 0)
         assay_run_culprit_lines(r, sum, l);
