@@ -144,7 +144,8 @@ $(BUILD)/$(1)/tests/fuzz/fuzz_%: $(BUILD)/$(1)/tests/fuzz/fuzz_%.o \
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -fsanitize=fuzzer -o $$@ $$^ \
 		$$(call fuzz_libs,$$*) -lm
 # Helpers of the end-to-end tests.
-$(BUILD)/$(1)/tests/support/peer $(BUILD)/$(1)/tests/support/mlir_print: %: %.o \
+$(BUILD)/$(1)/tests/support/peer $(BUILD)/$(1)/tests/support/mlir_print \
+		$(BUILD)/$(1)/tests/support/dying_agent: %: %.o \
 		$$$$(call named_objs,$(1),tests/support/$$$$(notdir $$$$@).c)
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -o $$@ $$^ \

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/crash.h"
 #include "agent/log.h"
 #include "lib/core/buf.h"
 
@@ -55,6 +55,19 @@ static const char *layer_name(const struct assay_stream *s, uint32_t layer)
     return layer < s->loaded->slice->n_layers
                ? s->loaded->slice->layers[layer].name
                : "?";
+}
+
+/* As the source calls it, else as the engine does. */
+static const char *op_name(const struct assay_stream *s, uint32_t layer)
+{
+    const struct assay_layer *l;
+
+    if (layer >= s->loaded->slice->n_layers)
+        return "?";
+    l = &s->loaded->slice->layers[layer];
+    return l->source_op != NULL && l->source_op[0] != '\0'
+               ? l->source_op
+               : assay_op_name(l->op);
 }
 
 /* ---- sending -------------------------------------------------------------- */
@@ -185,25 +198,13 @@ void assay_stream_sent(void *arg)
 
 /* ---- how it ends ---------------------------------------------------------- */
 
-static void crash_text(const struct assay_stream *s, char *out, size_t cap)
-{
-    int status = s->worker.status;
-
-    if (WIFSIGNALED(status))
-        snprintf(out, cap, "worker died of signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(out, cap, "worker ended with status %d before its run",
-                 WEXITSTATUS(status));
-}
-
 static void fill_error(const struct assay_stream *s, struct assay_err *err,
                        struct assay_msg_error *e)
 {
     const struct assay_status_page *page = &s->worker.ring->status;
     uint32_t state = atomic_load(&((struct assay_status_page *)page)->state);
     uint32_t layer = atomic_load(&((struct assay_status_page *)page)->layer);
-    char what[160], where[320] = "before its first layer";
+    char what[160], where[400] = "before its first layer";
     static char kernel[ASSAY_KERNEL_NAME_MAX]; /* loop thread only */
 
     memcpy(kernel, page->kernel, sizeof(kernel) - 1);
@@ -211,9 +212,10 @@ static void fill_error(const struct assay_stream *s, struct assay_err *err,
         e->has_layer = layer < s->loaded->slice->n_layers;
         e->layer = layer;
         e->detail = kernel;
-        snprintf(where, sizeof(where), "%s layer '%.150s' (kernel %.90s)",
+        snprintf(where, sizeof(where),
+                 "%s layer '%.150s' (%.60s, kernel %.90s)",
                  state == ASSAY_WORKER_BETWEEN ? "behind" : "in",
-                 layer_name(s, layer), kernel);
+                 layer_name(s, layer), op_name(s, layer), kernel);
     }
     if (s->reason == ASSAY_ELAYER_TIMEOUT) {
         assay_fail(err, s->reason,
@@ -229,7 +231,7 @@ static void fill_error(const struct assay_stream *s, struct assay_err *err,
     } else if (s->reason != 0) {
         assay_fail(err, s->reason, "the worker's ring is damaged %s", where);
     } else {
-        crash_text(s, what, sizeof(what));
+        assay_crash_text(s->worker.status, what, sizeof(what));
         assay_fail(err, ASSAY_ECRASH, "%s %s", what, where);
     }
     e->code = err->code;

@@ -55,7 +55,7 @@ struct assay_results {
      * out. Steps are those of the layer's programs. May be NULL. */
     void (*probe)(void *self, uint32_t layer, const struct assay_probe *p);
     /* A layer starts: for progress. May be NULL. */
-    void (*begin)(void *self, uint32_t layer);
+    void (*begin)(void *self, uint32_t layer, const char *kernel);
 };
 
 struct assay_backend_run {

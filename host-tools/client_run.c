@@ -70,7 +70,7 @@ static int on_begin(struct receiver *r, const struct assay_msg_layer_begin *b)
     r->in_layer = r->any_layer = true;
     r->wants_probe = false;
     if (r->results->begin != NULL)
-        r->results->begin(r->results->self, b->layer);
+        r->results->begin(r->results->self, b->layer, r->kernel);
     return 0;
 }
 

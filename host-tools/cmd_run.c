@@ -17,6 +17,8 @@
 #include "host-tools/run_other.h"
 #include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_repeat.h"
+#include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
 static int allocate(struct assay_run *r, struct assay_err *err)
@@ -66,6 +68,8 @@ static void release(struct assay_run *r)
     assay_run_causes_close(r);
     assay_run_other_close(r);
     assay_run_probe_close(r);
+    assay_run_resume_close(r);
+    assay_run_repeat_close(r);
     assay_prepare_close(&r->p);
 }
 
@@ -133,6 +137,11 @@ static int connect_board(struct assay_run *r, struct assay_err *err)
     rc = assay_run_preflight(r, err);
     if (rc < 0 || assay_run_preflight_stops(r))
         return rc;
+    rc = assay_run_resume_board(r, err);
+    if (rc == 0)
+        rc = assay_run_repeat_open(r, err);
+    if (rc < 0)
+        return rc;
     r->scalar_only = (r->info.cpu_flags & r->o->cpumask) == 0;
     assay_message(text, sizeof(text), ASSAY_MSG_PHASE_LOAD, "layers",
                   assay_num_u(r->s->n_layers).text, NULL);
@@ -177,7 +186,7 @@ static void start_clock(struct assay_run *r)
 static int finish(struct assay_run *r, int argc, char **argv)
 {
     struct assay_run_summary sum;
-    char line[640], text[600];
+    char line[640], text[600], next[640];
 
     struct assay_err err = {0};
 
@@ -185,6 +194,7 @@ static int finish(struct assay_run *r, int argc, char **argv)
         assay_run_input_search(r, &err) < 0 ||
         assay_run_picture_steps(r, &err) < 0)
         return assay_cmd_failed(&err);
+    assay_run_resume_end(r);
     assay_run_bad_sort(r);
     r->duration_ms = assay_monotonic_ms() - r->started_ms;
     assay_run_summarize(r, &sum);
@@ -200,6 +210,10 @@ static int finish(struct assay_run *r, int argc, char **argv)
                 assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
                               text, NULL));
     }
+    if (assay_run_next(r, next, sizeof(next))[0] != '\0')
+        fprintf(stderr, "%s\n",
+                assay_message(line, sizeof(line), ASSAY_MSG_RESUME_WITH, "next",
+                              next, NULL));
     if (assay_run_save_failing(r, &err) < 0) {
         /* The run is judged all the same. */
         int failed = assay_cmd_failed(&err);
@@ -256,6 +270,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
         rc = assay_run_sides_open(&r, &err);
     if (rc == 0 && !o->list)
         rc = assay_run_chain_open(&r, &err);
+    if (rc == 0 && !o->list && !o->dry_run)
+        rc = assay_run_resume_open(&r, &err);
     if (rc == 0 && o->list) {
         code = list_layers(&r);
         goto out;

@@ -142,7 +142,7 @@ static int layer_begin(void *self, const struct assay_layer_info *info)
     if (s->rc < 0)
         return s->rc;
     if (s->results->begin)
-        s->results->begin(s->results->self, info->layer);
+        s->results->begin(s->results->self, info->layer, info->kernel);
     s->start_us = now_us();
     return 0;
 }

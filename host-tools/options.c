@@ -424,6 +424,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
 {
     if (o->help || o->version)
         return 0;
+    if (o->output_dir == NULL)
+        o->output_dir = o->resume;
     if (o->command == ASSAY_CMD_TRIAGE)
         return check_triage(o, err);
     if (o->command == ASSAY_CMD_DEPLOY)

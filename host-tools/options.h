@@ -80,6 +80,7 @@ struct assay_options {
     const char *operand;        /* case folder or model; triage: FOLDER */
     struct assay_strings cases; /* fit-arith: all of them */
     const char *model, *reference, *output_dir;
+    const char *resume; /* output_dir of a run that was cut, or NULL */
     struct assay_strings inputs;
     const char *sim, *bpu, *hybrid;
     const char *at;            /* explain: index of the element */
@@ -102,6 +103,7 @@ struct assay_options {
     struct assay_thresholds max_lsb, atol, rtol;
     enum assay_sort sort;
     uint32_t max_rows;
+    uint32_t repeat; /* runs of each sample; 0: once */
     bool all, wide, fail_fast, force, skip_if_missing;
     uint64_t timeout_ms, layer_timeout_ms; /* 0: the defaults */
     uint32_t require;                      /* bit a column (diff.h) */

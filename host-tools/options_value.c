@@ -243,6 +243,10 @@ static int store_number(struct assay_options *o, enum assay_option_key key,
     int rc;
 
     switch (key) {
+    case ASSAY_OPT_REPEAT:
+        rc = parse_uint(&v, name, value, 2, 1000, err);
+        o->repeat = (uint32_t)v;
+        return rc;
     case ASSAY_OPT_MAX_ROWS:
         rc = parse_uint(&v, name, value, 0, MAX_ROWS, err);
         o->max_rows = (uint32_t)v;
@@ -373,6 +377,7 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->reference, name, value, err);
     case ASSAY_OPT_OUTPUT_DIR:
         return set_string(&o->output_dir, name, value, err);
+    case ASSAY_OPT_RESUME: return set_string(&o->resume, name, value, err);
     case ASSAY_OPT_SIM: return set_string(&o->sim, name, value, err);
     case ASSAY_OPT_SET: return add_string(&o->set, name, value, err);
     case ASSAY_OPT_SAVE_FAILING:
@@ -433,6 +438,7 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_LETTERBOX:
     case ASSAY_OPT_FORMAT: return store_word(o, key, name, value, err);
     case ASSAY_OPT_MAX_ROWS:
+    case ASSAY_OPT_REPEAT:
     case ASSAY_OPT_SAMPLE:
     case ASSAY_OPT_TIMEOUT:
     case ASSAY_OPT_LAYER_TIMEOUT:

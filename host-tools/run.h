@@ -138,6 +138,7 @@ struct assay_run {
     int interrupted;  /* signal */
     uint32_t running; /* the layer that began last */
     bool is_running;
+    char running_kernel[64];
     struct assay_err error; /* of the backend; code 0: none */
     uint64_t started_ms, duration_ms;
     char started[32];                /* RFC 3339 */
@@ -148,6 +149,8 @@ struct assay_run {
     struct assay_run_probes *probes;       /* run_probe.h; NULL: none */
     struct assay_run_inputs *inputs_found; /* run_input.h, in arena; or NULL */
     struct assay_preflight preflight;
+    struct assay_run_resume *resume; /* run_resume.h; NULL: nothing is kept */
+    struct assay_run_repeats *repeats; /* run_repeat.h; NULL: not wanted */
     struct assay_run_chain *chain; /* run_chain.h; NULL: a bundle's run */
     struct assay_run_steps *steps; /* run_picture.c, in arena; or NULL */
 };
@@ -168,6 +171,7 @@ struct assay_pass {
     const bool *layers;        /* to run */
     const bool *judge;         /* to compare; NULL: all that run */
     bool reference;            /* results become the reference (host engine) */
+    bool repeat;               /* results are compared with earlier ones only */
     const void *const *source; /* tensors to give; NULL: r->values */
 };
 /* Runs the layers once; results go to r->now. 0, or the backend's code with

@@ -6,6 +6,7 @@
 
 #include "host-tools/chain_files.h"
 #include "host-tools/model/file.h"
+#include "host-tools/run_resume.h"
 
 static void note(const struct assay_run *r, const char *text)
 {
@@ -118,13 +119,18 @@ static int read_previous(struct assay_run *r, struct assay_err *err)
 
     k->fix = path != NULL;
     if (path == NULL && r->o->output_dir != NULL) {
-        snprintf(own, sizeof(own), "%.4000s/report.json", r->o->output_dir);
+        assay_run_resume_previous(r, r->o->output_dir, own, sizeof(own));
         if (assay_file_is_regular(own))
             path = assay_arena_str(r->arena, own, strlen(own));
     }
     if (path == NULL)
         return 0;
     rc = assay_previous_read(&k->previous, r->arena, path, &why);
+    if (rc == 0 && !k->fix && r->o->resume != NULL) {
+        /* It was called so when the run that is resumed began. */
+        snprintf(own, sizeof(own), "%.4000s/report.json", r->o->resume);
+        k->previous.file = assay_arena_str(r->arena, own, strlen(own));
+    }
     if (rc < 0 && k->fix) {
         *err = why;
         return rc;

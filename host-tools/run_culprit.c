@@ -9,6 +9,7 @@
 #include "host-tools/run_failing.h"
 #include "host-tools/run_input.h"
 #include "host-tools/run_pattern.h"
+#include "host-tools/run_repeat.h"
 
 #define TEXT 1024
 
@@ -478,7 +479,10 @@ void assay_run_culprit_lines(const struct assay_run *r,
     snprintf(prefix, sizeof(prefix), "%s: ", assay_verdict_name(sum->verdict));
     assay_line_add(l, prefix, text);
     assay_run_bad_lines(r, l);
-    if (sum->first_column == ASSAY_COL_CPU)
+    if (sum->first_column == ASSAY_COL_CPU &&
+        assay_run_repeat_state(r, sum->first_culprit) >= ASSAY_REPEAT_RUNGS)
+        assay_run_repeat_culprit_lines(r, sum->first_culprit, l);
+    else if (sum->first_column == ASSAY_COL_CPU)
         cpu_lines(r, sum->first_culprit, l);
     else
         side_lines(r, sum->first_culprit, sum->first_column, l);

@@ -7,6 +7,8 @@
 #include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_repeat.h"
+#include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
 struct context {
@@ -172,6 +174,19 @@ static int take(struct context *c, uint32_t layer, const void *data,
     return 0;
 }
 
+/* The run that is judged, and the one that repeats are compared with. */
+static bool is_main(const struct assay_pass *pass)
+{
+    return pass->column == ASSAY_COL_CPU && !pass->isolated &&
+           pass->judge == NULL && !pass->reference;
+}
+
+static int interrupted(struct assay_run *r)
+{
+    r->interrupted = assay_interrupted();
+    return r->interrupted != 0 || r->stopped ? ASSAY_ECANCELLED : 0;
+}
+
 static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
                     const char *kernel, uint64_t time_us)
 {
@@ -189,6 +204,12 @@ static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
     if (rc < 0 || bytes != expected)
         return bad_size(c, layer, bytes, expected);
     r->is_running = false;
+    if (r->repeats != NULL && (c->pass->repeat || is_main(c->pass))) {
+        rc = assay_run_repeat_take(r, layer, data, bytes);
+        c->failed_here = c->failed_here || rc < 0;
+        if (rc < 0 || c->pass->repeat)
+            return rc < 0 ? rc : interrupted(r);
+    }
     if (c->pass->column == ASSAY_COL_CPU) {
         if (!r->now[layer].facts.isolated_run && !c->pass->isolated &&
             c->pass->judge == NULL)
@@ -211,8 +232,7 @@ static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
     rc = take(c, layer, data, bytes);
     if (rc < 0)
         return rc;
-    r->interrupted = assay_interrupted();
-    return r->interrupted != 0 || r->stopped ? ASSAY_ECANCELLED : 0;
+    return interrupted(r);
 }
 
 static int on_missing(void *self, uint32_t layer, uint32_t tensor)
@@ -221,20 +241,22 @@ static int on_missing(void *self, uint32_t layer, uint32_t tensor)
 
     if (layer >= c->r->s->n_layers || tensor >= c->r->s->n_tensors)
         return bad_size(c, 0, 0, 0);
-    if (c->pass->column == ASSAY_COL_CPU) {
+    if (c->pass->column == ASSAY_COL_CPU && !c->pass->repeat) {
         c->r->now[layer].missing = true;
         c->r->now[layer].missing_tensor = tensor;
     }
     return 0;
 }
 
-static void on_begin(void *self, uint32_t layer)
+static void on_begin(void *self, uint32_t layer, const char *kernel)
 {
     struct context *c = self;
 
     if (layer < c->r->s->n_layers) {
         c->r->running = layer;
         c->r->is_running = true;
+        snprintf(c->r->running_kernel, sizeof(c->r->running_kernel), "%s",
+                 kernel);
     }
 }
 
@@ -352,7 +374,7 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
     rc = pass->backend == r->board ? assay_run_load(r, r->s, &err) : 0;
     assay_interrupt_request(true);
     if (rc == 0)
-        rc = pass->backend->vt->run(pass->backend, &run, &results, &err);
+        rc = assay_run_resume_pass(r, pass, &run, &results, &err);
     assay_interrupt_request(false);
     if (assay_interrupted() != 0)
         r->interrupted = assay_interrupted();

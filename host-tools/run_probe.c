@@ -60,7 +60,7 @@ uint64_t assay_run_probe_ask(struct assay_run *r, const struct assay_pass *pass)
     bool isolated = pass->isolated || pass->judge != NULL;
 
     if (r->o->command != ASSAY_CMD_RUN || pass->column != ASSAY_COL_CPU ||
-        pass->reference || pass->source != NULL ||
+        pass->reference || pass->repeat || pass->source != NULL ||
         isolated != (r->o->mode == ASSAY_MODE_ISOLATED) || !open_probes(r))
         return 0;
     r->probes->left_out += work_left(r) == 0; /* all of this pass */

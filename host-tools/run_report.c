@@ -15,6 +15,8 @@
 #include "host-tools/run_pattern.h"
 #include "host-tools/run_preflight.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_repeat.h"
+#include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
 struct output {
@@ -25,7 +27,8 @@ struct output {
     const char *not_examined[ASSAY_COL_COUNT];
     const char *artifacts[2]; /* reports */
     char banner[1100], above[1024];
-    char sentence[1024], reference[256], hash[2 * ASSAY_SHA256_LEN + 1];
+    char sentence[1024], next[640], reference[256],
+        hash[2 * ASSAY_SHA256_LEN + 1];
     char json_path[4096];
 };
 
@@ -102,6 +105,7 @@ static void fill_row(const struct assay_run *r, uint32_t i,
     row->isolated = k->isolated;
     row->time_us = k->time_us;
     assay_run_probe_row(r, i, &row->probe);
+    assay_run_repeat_row(r, row);
     for (unsigned c = 0; c < ASSAY_COL_COUNT; c++) {
         const struct assay_diff *d = &k->column[c];
 
@@ -320,6 +324,7 @@ static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
         .notes = (const char *const *)r->p.told,
         .n_notes = r->p.n_told,
     };
+    assay_run_repeat_report(r, &out->head);
     if (sum->above == ASSAY_VERDICT_MATCH)
         return;
     above_sentence(r, sum, out->above, sizeof(out->above));
@@ -359,6 +364,7 @@ static void fill_foot(struct assay_run *r, const struct assay_run_summary *sum,
         .culprits = out->culprits,
         .not_examined = out->not_examined,
         .error = r->error.code != 0 ? r->error.text : "",
+        .next = assay_run_next(r, out->next, sizeof(out->next)),
         .partial = r->error.code != 0 || r->interrupted != 0,
         .received_bytes = received,
         .exit_code = sum->exit_code,

@@ -12,6 +12,8 @@
 #include "host-tools/run_cause.h"
 #include "host-tools/run_picture.h"
 #include "host-tools/run_probe.h"
+#include "host-tools/run_repeat.h"
+#include "host-tools/run_resume.h"
 #include "kernels/cpu.h"
 
 int64_t assay_run_producer(const struct assay_run *r, uint32_t tensor)
@@ -321,6 +323,8 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
         rc = make_reference(r, mask);
     if (rc == 0 && r->o->mode != ASSAY_MODE_ISOLATED)
         rc = assay_run_pass(r, &main_pass);
+    if (rc == 0)
+        rc = assay_run_repeat(r, mask);
     if (rc == 0 && r->o->mode == ASSAY_MODE_ISOLATED) {
         for (uint32_t i = 0; i < r->s->n_layers; i++)
             mask[i] = mask[i] && r->layers[i].selected;
@@ -387,6 +391,8 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
         goto out;
     }
     rc = assay_run_sample_open(r, sample, err);
+    if (rc == 0)
+        rc = assay_run_resume_sample(r, err);
     if (rc == 0 && r->o->save_outputs)
         rc = assay_run_save_open(r, err);
     if (rc == 0 && r->saving != NULL)
@@ -402,6 +408,7 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
             rc = assay_run_save_close(r, err);
     }
 out:
+    assay_run_repeat_forget(r);
     assay_run_sample_close(r);
     assay_free(j);
     assay_free(mask);

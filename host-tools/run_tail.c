@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "host-tools/run_lines.h"
+#include "host-tools/run_repeat.h"
+#include "host-tools/run_resume.h"
 
 /* "sim: 11 observed: 1 exact, 3 diverged; 6 not observed" */
 static const char *column_counts(const struct assay_run_summary *sum,
@@ -231,7 +233,7 @@ void assay_run_tail_lines(struct assay_run *r,
                           const struct assay_run_summary *sum,
                           uint64_t received, struct assay_lines *l)
 {
-    char text[ASSAY_LINE_TEXT], sentence[ASSAY_LINE_TEXT];
+    char text[ASSAY_LINE_TEXT], sentence[ASSAY_LINE_TEXT], next[640] = "";
     enum assay_message_id id;
 
     if (sum->above == ASSAY_VERDICT_VERSION) {
@@ -241,6 +243,7 @@ void assay_run_tail_lines(struct assay_run *r,
     count_lines(r, sum, l);
     gap_lines(r, sum, l);
     assay_run_builds_lines(r, l);
+    assay_run_repeat_lines(r, l);
     assay_run_probe_lines(r, sum, l);
     if (sum->n_culprits > 0)
         assay_run_culprit_lines(r, sum, l);
@@ -255,7 +258,12 @@ void assay_run_tail_lines(struct assay_run *r,
         assay_message(text, sizeof(text), ASSAY_MSG_SUM_PARTIAL, "why", why,
                       NULL);
         assay_line_add(l, "", text);
+        assay_run_next(r, next, sizeof(next));
     }
+    if (next[0] != '\0')
+        assay_line_add(l, "",
+                       assay_message(text, sizeof(text), ASSAY_MSG_SUM_NEXT,
+                                     "next", next, NULL));
     if (r->stopped && r->error.code == 0 && r->interrupted == 0)
         assay_line_add(
             l, "",

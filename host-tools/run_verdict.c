@@ -4,6 +4,7 @@
 
 #include "host-tools/run_chain.h"
 #include "host-tools/run_preflight.h"
+#include "host-tools/run_repeat.h"
 #include "host-tools/run_cause.h"
 
 static enum assay_relation relation(bool seen, const struct assay_diff *d)
@@ -241,6 +242,39 @@ static void add_culprit(struct assay_run *r, uint32_t layer,
     sum->n_culprits = r->n_culprits;
 }
 
+/* What repeats show stands above what one run of a column did: a layer that is
+ * flaky says nothing of kernels. */
+static struct assay_evidence repeated_evidence(const struct assay_run *r,
+                                               uint32_t layer)
+{
+    enum assay_repeat_state state = assay_run_repeat_state(r, layer);
+    struct assay_evidence e = {.culprit = true, .host_ref = ASSAY_REL_EQUAL};
+
+    if (r->layers[layer].judgement.culprit)
+        e = cpu_evidence(r, layer);
+    e.flaky = state == ASSAY_REPEAT_FLAKY;
+    if (e.flaky)
+        e.host_scalar = e.scalar_cpu = ASSAY_REL_UNKNOWN;
+    if (state == ASSAY_REPEAT_RUNGS && !r->layers[layer].judgement.culprit) {
+        e.host_scalar = ASSAY_REL_EQUAL;
+        e.scalar_cpu = ASSAY_REL_DIFFERS;
+    }
+    return e;
+}
+
+/* What is flaky is called so, whatever the run that is judged showed, where
+ * that has no other explanation: how far it is from the reference is kept. */
+static void mark_flaky(struct assay_run *r)
+{
+    for (uint32_t i = 0; i < r->s->n_layers; i++) {
+        const struct assay_evidence e = repeated_evidence(r, i);
+
+        if (e.flaky && assay_verdict(&e) == ASSAY_VERDICT_FLAKY &&
+            r->layers[i].judgement.status != ASSAY_ROW_ERROR)
+            r->layers[i].judgement.status = ASSAY_ROW_FLAKY;
+    }
+}
+
 static void find_culprits(struct assay_run *r, struct assay_run_summary *sum)
 {
     r->n_culprits = 0;
@@ -248,8 +282,10 @@ static void find_culprits(struct assay_run *r, struct assay_run_summary *sum)
         struct assay_run_layer *k = &r->layers[i];
         struct assay_evidence e;
 
-        if (k->selected && k->judgement.culprit) {
-            e = cpu_evidence(r, i);
+        if (k->selected &&
+            (k->judgement.culprit ||
+             assay_run_repeat_state(r, i) >= ASSAY_REPEAT_RUNGS)) {
+            e = repeated_evidence(r, i);
             add_culprit(r, i, ASSAY_COL_CPU, &e, sum);
             k->verdict = r->culprits[r->n_culprits - 1].verdict;
         }
@@ -354,6 +390,7 @@ void assay_run_summarize(struct assay_run *r, struct assay_run_summary *out)
 {
     memset(out, 0, sizeof(*out));
     fill_scalar_columns(r);
+    mark_flaky(r);
     for (uint32_t i = 0; i < r->s->n_layers; i++)
         count_layer(r, i, out);
     find_culprits(r, out);

@@ -40,6 +40,8 @@ demo: deps-demo
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-demo.sh
 
 build-check: $(BUILD)/x86_64/tests/support/peer $(BUILD)/x86_64/vcheck \
+	$(BUILD)/x86_64/tests/support/dying_agent \
+	$(BUILD)/x86_64-san/tests/support/dying_agent \
 	$(BUILD)/x86_64/tests/support/mlir_print \
 	$(BUILD)/aarch64/vcheck x86_64 x86_64-san aarch64 fuzz-replay \
 	unit-x86_64 unit-x86_64-san unit-aarch64
@@ -119,7 +121,9 @@ check-horizon: x86_64 aarch64
 
 # ---- programs ------------------------------------------------------------------
 
-check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer
+check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer \
+		$(BUILD)/x86_64-san/tests/support/dying_agent \
+		$(BUILD)/x86_64/tests/support/dying_agent
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
 check-hostile: x86_64-san
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[89]*'

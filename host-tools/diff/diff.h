@@ -291,6 +291,17 @@ struct assay_row_probe {
     size_t n_never;
 };
 
+/* Runs of it with --repeat; runs 0: none. Borrowed. */
+struct assay_repeat_kind;
+struct assay_row_repeat {
+    const char *state; /* "same", "behind", "rungs", "flaky" */
+    uint32_t runs, odd;
+    uint32_t n_kinds;
+    const struct assay_repeat_kind *kinds;
+    const uint32_t *runs_of, *odd_of; /* by kind */
+    const struct assay_diff *first;   /* of two that differ, or NULL */
+};
+
 /* One layer of a report: all that any format prints. */
 struct assay_row {
     uint32_t index; /* the layer's, in execution order */
@@ -316,6 +327,7 @@ struct assay_row {
     uint32_t fingerprint_sample;
     uint64_t time_us;
     struct assay_row_probe probe;
+    struct assay_row_repeat repeat;
     bool has_vendor;
     struct assay_row_vendor vendor;
 };

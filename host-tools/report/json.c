@@ -79,7 +79,8 @@ static void put_head(struct assay_report *r, const struct assay_report_head *h)
     assay_json_set(r, o, "samples", assay_json_integer(h->samples));
     assay_json_set(r, o, "seed", json_null());
     assay_json_set(r, o, "mode", assay_json_text(h->mode));
-    assay_json_set(r, o, "repeat", assay_json_integer(1));
+    assay_json_set(r, o, "repeat", assay_json_integer(h->repeat));
+    assay_json_set(r, o, "repeat_runs", assay_json_repeat_runs(r, h));
     assay_json_set(r, o, "cpumask", assay_json_integer(h->cpumask));
     assay_json_set(r, o, "reference", assay_json_text(h->reference));
     assay_json_set(r, o, "numerics", assay_json_text(h->numerics));
@@ -144,8 +145,8 @@ static json_t *dims_of(struct assay_report *r, const int64_t *v, uint32_t n)
     return a;
 }
 
-static json_t *index_of(struct assay_report *r, const struct assay_tensor *t,
-                        uint64_t index, bool source)
+json_t *assay_json_index(struct assay_report *r, const struct assay_tensor *t,
+                         uint64_t index, bool source)
 {
     int64_t at[ASSAY_MAX_RANK] = {0};
 
@@ -156,7 +157,7 @@ static json_t *index_of(struct assay_report *r, const struct assay_tensor *t,
     return dims_of(r, at, t->rank);
 }
 
-static json_t *value_of(const struct assay_tensor *t, double v)
+json_t *assay_json_value(const struct assay_tensor *t, double v)
 {
     if (assay_dtype_is_int(t->dtype))
         return json_integer((json_int_t)v);
@@ -172,13 +173,14 @@ static json_t *firsts(struct assay_report *r, const struct assay_tensor *t,
         json_t *o = json_object();
 
         assay_json_set(r, o, "sample", assay_json_integer(d->sample));
-        assay_json_set(r, o, "index", index_of(r, t, d->first[i].index, false));
+        assay_json_set(r, o, "index",
+                       assay_json_index(r, t, d->first[i].index, false));
         assay_json_set(r, o, "index_source",
-                       index_of(r, t, d->first[i].index, true));
-        assay_json_set(r, o, "ref", value_of(t, d->first[i].ref));
-        assay_json_set(r, o, "got", value_of(t, d->first[i].got));
+                       assay_json_index(r, t, d->first[i].index, true));
+        assay_json_set(r, o, "ref", assay_json_value(t, d->first[i].ref));
+        assay_json_set(r, o, "got", assay_json_value(t, d->first[i].got));
         assay_json_set(r, o, "diff",
-                       value_of(t, d->first[i].got - d->first[i].ref));
+                       assay_json_value(t, d->first[i].got - d->first[i].ref));
         assay_json_append(r, a, o);
     }
     return a;
@@ -374,6 +376,7 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
     assay_json_set(r, time, "compute", assay_json_integer(row->time_us));
     assay_json_set(r, o, "time_us", time);
     assay_json_set(r, o, "kernel", assay_json_text(row->kernel));
+    assay_json_set(r, o, "repeat", assay_json_repeat(r, row));
     assay_json_set(r, o, "fingerprint",
                    texts(r, row->fingerprints, row->n_fingerprints));
     assay_json_set(r, o, "fingerprint_sample",
@@ -470,6 +473,8 @@ static void put_foot(struct assay_report *r, const struct assay_report_foot *f)
     assay_json_set(r, r->root, "error",
                    f->error[0] != '\0' ? assay_json_text(f->error)
                                        : json_null());
+    assay_json_set(r, r->root, "next",
+                   f->next[0] != '\0' ? assay_json_text(f->next) : json_null());
     assay_json_set(r, r->root, "partial", json_boolean(f->partial));
     assay_json_set(r, r->root, "received_bytes",
                    assay_json_integer(f->received_bytes));

@@ -44,6 +44,15 @@ void assay_json_inputs(struct assay_report *r,
 void assay_json_chain(struct assay_report *r,
                       const struct assay_report_head *h);
 
+/* An element's index, and its value as its type is written; json.c. */
+json_t *assay_json_index(struct assay_report *r, const struct assay_tensor *t,
+                         uint64_t index, bool source);
+json_t *assay_json_value(const struct assay_tensor *t, double v);
+/* json_repeat.c: runs of --repeat, all and of a layer (null: none). */
+json_t *assay_json_repeat_runs(struct assay_report *r,
+                               const struct assay_report_head *h);
+json_t *assay_json_repeat(struct assay_report *r, const struct assay_row *row);
+
 /* Puts hypotheses and culprits into r->root. */
 void assay_json_causes(struct assay_report *r,
                        const struct assay_report_foot *f);

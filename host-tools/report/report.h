@@ -62,6 +62,10 @@ struct assay_report_head {
     uint64_t duration_ms;
     uint32_t samples, cpumask;
     const char *mode;
+    uint32_t repeat; /* 1: once */
+    const struct assay_repeat_kind *repeat_kinds;
+    const uint32_t *repeat_runs; /* by kind, of all samples */
+    size_t n_repeat_kinds;
     const char *const *argv;
     size_t argc;
     uint32_t columns;         /* of the compiled model: bit a column */
@@ -215,6 +219,7 @@ struct assay_report_foot {
     const char *const *artifacts;
     size_t n_artifacts;
     const char *error; /* of an incomplete run, or "" */
+    const char *next;  /* a command that goes on from there, or "" */
     bool partial;
     uint64_t received_bytes;
     int exit_code;

@@ -7,7 +7,7 @@
  * links: host-tools/cmd_run.c host-tools/cmd_impact.c
  * links: host-tools/run_*.c host-tools/select.c host-tools/impact*.c
  * links: host-tools/prepare*.c host-tools/preflight.c host-tools/chain*.c
- * links: host-tools/previous.c
+ * links: host-tools/previous.c host-tools/journal_*.c
  * links: host-tools/image_options.c host-tools/image_wanted.c
  * links: host-tools/image_received*.c host-tools/image_fed.c
  * links: host-tools/step_text.c host-tools/fit_case.c host-tools/fit/
@@ -44,6 +44,8 @@ enum fault {
     NONE,
     WRONG_VECTOR, /* wrong unless the mask forbids vector kernels */
     WRONG_CPU,    /* wrong always */
+    WRONG_SCALAR, /* only when the mask allows nothing else */
+    FLAKY,        /* wrong in every third run */
     CRASH,
     LOST,
     LOST_LATER, /* when a layer is run on given inputs */
@@ -84,7 +86,7 @@ static int relay_layer(void *self, uint32_t layer, const void *data,
     int rc;
 
     if (to->begin != NULL)
-        to->begin(to->self, layer);
+        to->begin(to->self, layer, kernel);
     if (!faulty(layer))
         return to->layer(to->self, layer, data, bytes, kernel, time_us);
     switch (board.fault) {
@@ -138,6 +140,8 @@ static int board_run(struct assay_backend *b,
         *(run->isolated ? &board.isolated_bytes : &board.given_bytes) +=
             run->given[i].bytes;
     relay.flip = board.fault == WRONG_CPU ||
+                 (board.fault == WRONG_SCALAR && run->cpumask == 0) ||
+                 (board.fault == FLAKY && board.runs % 3 == 0) ||
                  (board.fault == WRONG_VECTOR && run->cpumask != 0);
     rc = board.inner->vt->run(board.inner, run, &inner, err);
     if (relay.rc != 0)
@@ -331,6 +335,78 @@ static void a_wrong_cpu(void **state)
     assert_int_equal(run(WRONG_VECTOR, "conv2", "--cpumask 0"), 0);
 }
 
+static json_int_t number_in(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+/* Twelve runs of each of four samples, every second one scalar. */
+static void a_flaky_board(void **state)
+{
+    const json_t *repeat, *kinds;
+    json_t *culprits;
+
+    (void)state;
+    assert_int_equal(run(FLAKY, "conv2", "--repeat 12"), 6);
+    assert_int_equal(board.runs, 4 * 12);
+    assert_string_equal(word("verdict"), "flaky");
+    assert_string_equal(status_of("conv2"), "flaky");
+    assert_string_equal(status_of("conv1"), "exact");
+    assert_string_equal(status_of("fc"), "exact");
+    culprits = json_object_get(report, "culprits");
+    assert_int_equal(json_array_size(culprits), 1);
+    repeat = json_object_get(layer_of("conv2"), "repeat");
+    assert_string_equal(json_string_value(json_object_get(repeat, "state")),
+                        "flaky");
+    assert_int_equal(number_in(repeat, "odd"), 4 * 4);
+    kinds = json_object_get(repeat, "kinds");
+    assert_int_equal(json_array_size(kinds), 2);
+    assert_int_equal(number_in(json_array_get(kinds, 0), "odd"), 8);
+    assert_int_equal(number_in(json_array_get(kinds, 1), "odd"), 8);
+    assert_int_equal(number_in(json_object_get(repeat, "first"), "mismatch"),
+                     1);
+    /* What is behind it got the board's own data: nothing is said of it. */
+    repeat = json_object_get(layer_of("conv1"), "repeat");
+    assert_string_equal(json_string_value(json_object_get(repeat, "state")),
+                        "same");
+    assert_int_equal(number_in(json_object_get(report, "run"), "repeat"), 12);
+    /* Once is not enough to see it, and good boards stay good. */
+    assert_int_equal(run(FLAKY, "conv2", "--layers conv1"), 0);
+    assert_int_equal(run(NONE, "", "--repeat 3"), 0);
+    assert_string_equal(word("verdict"), "match");
+    assert_int_equal(board.runs, 4 * 3);
+}
+
+/* A divergence outranks it; both are told. */
+static void flaky_beside_a_divergence(void **state)
+{
+    (void)state;
+    assert_int_equal(run(FLAKY, "conv2", "--repeat 6 --arith pw4=q31_floor"),
+                     1);
+    assert_string_equal(word("verdict"), "arithmetic");
+    assert_string_equal(status_of("pw4"), "diverged");
+    assert_string_equal(status_of("conv2"), "flaky");
+}
+
+/* Always the same, and not what the vector kernels give: no flaky board. */
+static void kernels_that_do_not_agree(void **state)
+{
+    const json_t *repeat;
+
+    (void)state;
+    assert_int_equal(run(WRONG_SCALAR, "conv2", "--repeat 4"), 4);
+    assert_string_equal(word("verdict"), "assay-kernel");
+    repeat = json_object_get(layer_of("conv2"), "repeat");
+    assert_string_equal(json_string_value(json_object_get(repeat, "state")),
+                        "rungs");
+    /* The rung that ran once is asked once more before it is blamed. */
+    assert_int_equal(run(WRONG_SCALAR, "conv2", "--repeat 2"), 4);
+    assert_int_equal(board.runs, 4 * 3);
+    assert_string_equal(word("verdict"), "assay-kernel");
+    assert_int_equal(run(WRONG_VECTOR, "conv2", "--repeat 4"), 4);
+    assert_string_equal(word("verdict"), "assay-kernel");
+}
+
 static void two_culprits(void **state)
 {
     json_t *culprits;
@@ -465,6 +541,9 @@ int main(void)
         cmocka_unit_test(a_board_without_probes),
         cmocka_unit_test(a_wrong_vector_kernel),
         cmocka_unit_test(a_wrong_cpu),
+        cmocka_unit_test(a_flaky_board),
+        cmocka_unit_test(flaky_beside_a_divergence),
+        cmocka_unit_test(kernels_that_do_not_agree),
         cmocka_unit_test(two_culprits),
         cmocka_unit_test(only_what_differs_travels),
         cmocka_unit_test(unproven_arithmetic),

@@ -62,6 +62,7 @@ static struct assay_report_foot foot(int exit_code)
         .verdict_id = "",
         .sentence = "",
         .error = "",
+        .next = "",
         .exit_code = exit_code,
     };
 }
