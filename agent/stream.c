@@ -19,6 +19,8 @@
 struct assay_stream {
     struct assay_stream_events events;
     const struct assay_loaded *loaded;
+    struct assay_blobs *blobs; /* whose budget has the charge */
+    uint64_t charge;           /* of the ring and the filter */
     uv_loop_t *loop;
     struct assay_worker worker;
     uv_poll_t ready;
@@ -268,6 +270,7 @@ static void handle_closed(struct assay_stream *s)
         return;
     assay_worker_close(&s->worker);
     assay_free(s->layers);
+    assay_budget_give(s->blobs, s->charge);
     if (s->gone != NULL)
         s->gone(s->gone_self);
     assay_free(s);
@@ -324,8 +327,13 @@ static bool take_one(struct assay_stream *s)
     struct assay_record rec;
     const uint8_t *data;
     uint64_t position = s->position;
-    int rc = assay_ring_next(s->worker.ring, &position, &rec, &data);
+    int rc;
 
+    /* Also what needs no credit waits for a client that does not read. */
+    s->blocked = s->events.full(s->events.self);
+    if (s->blocked)
+        return false;
+    rc = assay_ring_next(s->worker.ring, &position, &rec, &data);
     if (rc < 0) {
         kill_for(s, ASSAY_EINTERNAL);
         return false;
@@ -406,6 +414,15 @@ void assay_stream_child(struct assay_stream *s)
     if (s->reaped || s->abandoned || !assay_worker_reap(&s->worker))
         return;
     s->reaped = true;
+    pump(s);
+}
+
+void assay_stream_drained(struct assay_stream *s)
+{
+    if (s->abandoned)
+        return;
+    s->progress_us = assay_now_us();
+    s->blocked = false;
     pump(s);
 }
 
@@ -527,6 +544,17 @@ static int copy_filter(struct assay_stream *s,
     return 0;
 }
 
+/* The ring, and a byte a layer of the filter. */
+static int charge_run(struct assay_stream *s, struct assay_err *err)
+{
+    uint64_t n = sizeof(struct assay_ring) + s->loaded->slice->n_layers;
+    int rc = assay_budget_take(s->blobs, n, "run", err);
+
+    if (rc == 0)
+        s->charge = n;
+    return rc;
+}
+
 static uint64_t clamp_ms(uint64_t ms, uint64_t none)
 {
     if (ms == 0)
@@ -545,7 +573,6 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
         .loaded = loaded,
         .mode = request->isolated ? ASSAY_RUN_ISOLATED : ASSAY_RUN_CUMULATIVE,
         .probe_work = request->probe_work,
-        .probe_memory = (size_t)assay_budget_free(loaded->blobs),
     };
     int rc;
 
@@ -553,6 +580,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a run");
     s->events = *events;
     s->loaded = loaded;
+    s->blobs = loaded->blobs;
     s->loop = loop;
     s->run = request->run;
     s->layer_ms = clamp_ms(request->layer_timeout_ms, DEFAULT_LAYER_MS);
@@ -560,7 +588,10 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     s->credit = request->credit;
     s->progress_us = assay_now_us();
     run.layer_us = s->layer_ms * 1000;
-    rc = copy_filter(s, request, err);
+    rc = charge_run(s, err);
+    run.probe_memory = (size_t)assay_budget_free(s->blobs);
+    if (rc == 0)
+        rc = copy_filter(s, request, err);
     run.layers = s->layers;
     if (rc == 0)
         rc = assay_worker_start(&s->worker, &run, err);
@@ -569,6 +600,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     if (rc < 0) {
         assay_worker_close(&s->worker);
         assay_free(s->layers);
+        assay_budget_give(s->blobs, s->charge);
         assay_free(s);
         return rc;
     }
