@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/log.h"
+#include "agent/run_error.h"
 #include "lib/core/buf.h"
 
 #define DEFAULT_LAYER_MS 30000u
@@ -51,13 +51,6 @@ struct tile_ticket {
 
 static void pump(struct assay_stream *s);
 static void kill_for(struct assay_stream *s, int reason);
-
-static const char *layer_name(const struct assay_stream *s, uint32_t layer)
-{
-    return layer < s->loaded->slice->n_layers
-               ? s->loaded->slice->layers[layer].name
-               : "?";
-}
 
 /* ---- sending -------------------------------------------------------------- */
 
@@ -187,58 +180,6 @@ void assay_stream_sent(void *arg)
 
 /* ---- how it ends ---------------------------------------------------------- */
 
-static void crash_text(const struct assay_stream *s, char *out, size_t cap)
-{
-    int status = s->worker.status;
-
-    if (WIFSIGNALED(status))
-        snprintf(out, cap, "worker died of signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(out, cap, "worker ended with status %d before its run",
-                 WEXITSTATUS(status));
-}
-
-static void fill_error(const struct assay_stream *s, struct assay_err *err,
-                       struct assay_msg_error *e)
-{
-    const struct assay_status_page *page = &s->worker.ring->status;
-    uint32_t state = atomic_load(&((struct assay_status_page *)page)->state);
-    uint32_t layer = atomic_load(&((struct assay_status_page *)page)->layer);
-    char what[160], where[320] = "before its first layer";
-    static char kernel[ASSAY_KERNEL_NAME_MAX]; /* loop thread only */
-
-    memcpy(kernel, page->kernel, sizeof(kernel) - 1);
-    if (state != ASSAY_WORKER_STARTING) {
-        e->has_layer = layer < s->loaded->slice->n_layers;
-        e->layer = layer;
-        e->detail = kernel;
-        snprintf(where, sizeof(where), "%s layer '%.150s' (kernel %.90s)",
-                 state == ASSAY_WORKER_BETWEEN ? "behind" : "in",
-                 layer_name(s, layer), kernel);
-    }
-    if (s->reason == ASSAY_ELAYER_TIMEOUT) {
-        assay_fail(err, s->reason,
-                   "layer did not finish within %" PRIu64 " ms %s; its worker "
-                   "was killed",
-                   s->layer_ms, where);
-    } else if (s->reason == ASSAY_ECLIENT_STALLED) {
-        assay_fail(err, s->reason,
-                   "the client took no results for %" PRIu64 " ms %s",
-                   s->stall_ms, where);
-    } else if (s->reason == ASSAY_ECANCELLED) {
-        assay_fail(err, s->reason, "run cancelled %s", where);
-    } else if (s->reason != 0) {
-        assay_fail(err, s->reason, "the worker's ring is damaged %s", where);
-    } else {
-        crash_text(s, what, sizeof(what));
-        assay_fail(err, ASSAY_ECRASH, "%s %s", what, where);
-    }
-    e->code = err->code;
-    e->text = err->text;
-    e->fatal = s->reason == ASSAY_ECLIENT_STALLED;
-}
-
 static void send_end(struct assay_stream *s)
 {
     struct assay_msg m = {.type = ASSAY_MSG_RUN_END};
@@ -258,7 +199,11 @@ static void send_end(struct assay_stream *s)
             e->text = s->done.reason;
         }
     } else {
-        fill_error(s, &err, e);
+        struct assay_run_error r = {
+            s->reason,   s->worker.status,        s->layer_ms,
+            s->stall_ms, &s->worker.ring->status, s->loaded->slice};
+
+        assay_run_error_tell(&r, &err, e);
         assay_log(ASSAY_LOG_WARN, "run %u: %s", s->run, err.text);
     }
     send_msg(s, &m);
