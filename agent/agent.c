@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -324,6 +325,10 @@ int assay_agent_main(const struct assay_agent_options *options)
     struct assay_err err = {0};
     int rc;
 
+    /* What is freed goes back to the system, also when it was large once:
+     * without this glibc keeps up to 32 MiB of what a run needed. */
+    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 128 * 1024);
     assay_log_set_level(options->log_level);
     leave_no_core();
     assay_sysinfo_read(&a.sysinfo);

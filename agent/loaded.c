@@ -6,9 +6,18 @@
 
 #include "lib/core/buf.h"
 
+struct finder {
+    struct assay_blobs *blobs;
+    bool lacks; /* one of those that were asked for */
+};
+
 static const void *find_blob(void *self, const uint8_t sha256[32], size_t *size)
 {
-    return assay_blobs_find(self, sha256, size);
+    struct finder *f = self;
+    const void *data = assay_blobs_find(f->blobs, sha256, size);
+
+    f->lacks = f->lacks || data == NULL;
+    return data;
 }
 
 static void pin_all(struct assay_loaded *l, int change)
@@ -29,7 +38,10 @@ static uint64_t decode_estimate(size_t description)
 static int decode(struct assay_loaded *l, const uint8_t sha256[32],
                   struct assay_err *err)
 {
-    struct assay_blob_source source = {l->blobs, find_blob};
+    struct finder finder = {l->blobs, false};
+    struct assay_blob_source source = {&finder, find_blob};
+    bool dropped = false;
+    uint32_t before;
     uint64_t charge;
     const void *text;
     char hex[17];
@@ -44,16 +56,26 @@ static int decode(struct assay_loaded *l, const uint8_t sha256[32],
                           "it was dropped for want of memory",
                           hex);
     charge = decode_estimate(n);
-    /* Making room must drop neither the text nor what it refers to. */
+    /* Room is made before anything is taken. The text stays; what it refers to
+     * was asked for last, and is dropped last. */
     assay_blobs_pin(l->blobs, sha256, 1);
-    rc = assay_slice_decode(&l->slice, text, n, &source, (size_t)charge, err);
-    assay_blobs_pin(l->blobs, sha256, -1);
-    if (rc < 0)
-        return rc;
-    pin_all(l, 1);
+    before = assay_blobs_count(l->blobs);
     rc = assay_budget_take(l->blobs, charge, "slice", err);
-    if (rc == 0)
+    if (rc == 0) {
         l->slice_charge = charge;
+        dropped = assay_blobs_count(l->blobs) < before;
+        rc = assay_slice_decode(&l->slice, text, n, &source, (size_t)charge,
+                                err);
+    }
+    assay_blobs_pin(l->blobs, sha256, -1);
+    if (rc == 0)
+        pin_all(l, 1);
+    else if (dropped && finder.lacks)
+        rc = assay_fail(err, ASSAY_EMEMORY,
+                        "slice of %" PRIu64 " bytes and its constants exceed "
+                        "the agent's memory budget of %" PRIu64
+                        " bytes (assayd --memory raises it)",
+                        charge, assay_budget_limit(l->blobs));
     return rc;
 }
 
@@ -80,8 +102,8 @@ int assay_loaded_plan(struct assay_loaded *l, uint32_t flags,
     rc = assay_plan_new(&plan, l->slice, &table, &limits, err);
     if (rc < 0)
         return rc;
-    charge =
-        (uint64_t)assay_plan_arena_bytes(plan) + assay_plan_packed_bytes(plan);
+    charge = (uint64_t)assay_plan_arena_bytes(plan) +
+             assay_plan_packed_bytes(plan) + assay_plan_own_bytes(plan);
     rc = assay_budget_take(l->blobs, charge, "plan", err);
     if (rc < 0) {
         assay_plan_free(plan);
@@ -91,6 +113,17 @@ int assay_loaded_plan(struct assay_loaded *l, uint32_t flags,
     l->plan_charge = charge;
     l->plan_flags = flags;
     return 0;
+}
+
+/* One slot a tensor; what is given comes on top. */
+static int charge_given(struct assay_loaded *l, struct assay_err *err)
+{
+    uint64_t n = (l->slice->n_tensors + UINT64_C(1)) * sizeof(*l->given);
+    int rc = assay_budget_take(l->blobs, n, "slice", err);
+
+    if (rc == 0)
+        l->slice_charge += n;
+    return rc;
 }
 
 int assay_loaded_open(struct assay_loaded **out, struct assay_blobs *blobs,
@@ -104,6 +137,8 @@ int assay_loaded_open(struct assay_loaded **out, struct assay_blobs *blobs,
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a slice");
     l->blobs = blobs;
     rc = decode(l, sha256, err);
+    if (rc == 0)
+        rc = charge_given(l, err);
     if (rc == 0) {
         l->given = assay_calloc(l->slice->n_tensors + 1u, sizeof(*l->given));
         rc = l->given != NULL

@@ -38,6 +38,12 @@ static const struct {
 };
 #define N_TABLE (sizeof(table) / sizeof(table[0]))
 
+/* Of a session without a lease. Its messages are hello, status, ping and the
+ * wish for a lease. */
+#define SMALL_HEADER 4096u
+#define SMALL_QUEUE (16u * 1024)
+#define SMALL_READ 4096u
+
 /* One deadline a state; 0: the lease's time to live, or the run's own. */
 static const struct {
     const char *name;
@@ -227,6 +233,20 @@ static void process(struct assay_session *s)
     }
 }
 
+/* Frames of a megabyte come from whoever has the lease. */
+static int charge_decoder(struct assay_session *s, struct assay_err *err)
+{
+    uint64_t more = s->decoder.buf.cap - s->decoder_charge;
+    int rc = 0;
+
+    if (s->agent->lease.holder != s || s->decoder.buf.cap <= s->decoder_charge)
+        return 0;
+    rc = assay_budget_take(s->agent->blobs, more, "receive buffer", err);
+    if (rc == 0)
+        s->decoder_charge += more;
+    return rc;
+}
+
 static void on_data(void *self, const uint8_t *data, size_t n)
 {
     struct assay_session *s = self;
@@ -234,11 +254,24 @@ static void on_data(void *self, const uint8_t *data, size_t n)
 
     if (s->state >= ASSAY_SESSION_CLOSING)
         return;
-    if (assay_frame_push(&s->decoder, data, n, &err) < 0) {
+    if (assay_frame_push(&s->decoder, data, n, &err) < 0 ||
+        charge_decoder(s, &err) < 0) {
         assay_session_fatal(s, &err);
         return;
     }
     process(s);
+}
+
+void assay_session_limit(struct assay_session *s, bool has_lease)
+{
+    assay_conn_limit(s->conn, has_lease ? 0 : SMALL_QUEUE,
+                     has_lease ? 0 : SMALL_READ);
+    assay_frame_limit(&s->decoder, has_lease ? 0 : SMALL_HEADER, 0);
+    if (has_lease)
+        return;
+    assay_frame_trim(&s->decoder);
+    assay_budget_give(s->agent->blobs, s->decoder_charge);
+    s->decoder_charge = 0;
 }
 
 static void on_ended(void *self, int status)
@@ -255,6 +288,8 @@ static void on_drained(void *self)
 {
     struct assay_session *s = self;
 
+    if (s->stream != NULL)
+        assay_stream_drained(s->stream);
     if (s->paused || s->state >= ASSAY_SESSION_CLOSING)
         return;
     if (assay_conn_read(s->conn, true) < 0)
@@ -286,6 +321,7 @@ static void part_closed(void *self)
         return;
     assay_loaded_close(s->loaded);
     assay_frame_decoder_close(&s->decoder);
+    assay_budget_give(s->agent->blobs, s->decoder_charge);
     assay_agent_session_gone(s->agent, s);
     assay_free(s);
 }
@@ -346,6 +382,13 @@ static int stream_send(void *self, const struct assay_msg *m,
     return send_frame(s, m, payload, ticket);
 }
 
+static bool stream_full(void *self)
+{
+    struct assay_session *s = self;
+
+    return assay_conn_is_full(s->conn);
+}
+
 static void stream_over(void *self, bool fatal)
 {
     struct assay_session *s = self;
@@ -369,7 +412,7 @@ static void stream_over(void *self, bool fatal)
 
 void assay_session_on_start(struct assay_session *s, struct assay_msg *m)
 {
-    struct assay_stream_events to = {stream_send, stream_over, s};
+    struct assay_stream_events to = {stream_send, stream_full, stream_over, s};
     struct assay_err err = s->given_err;
     uint32_t flags = s->agent->cpu_flags & m->u.run_start.cpumask;
     int rc = err.code;
@@ -402,6 +445,7 @@ struct assay_session *assay_session_new(struct assay_agent *a,
     s->agent = a;
     s->conn = conn;
     assay_frame_decoder_init(&s->decoder, false);
+    assay_session_limit(s, false);
     assay_deadline_init(&s->deadline, &a->loop, on_deadline, s);
     s->open_handles = 2;
     s->next = a->sessions;

@@ -43,6 +43,7 @@ struct assay_session {
     struct assay_session *next;
     struct assay_conn *conn;
     struct assay_frame_decoder decoder;
+    uint64_t decoder_charge; /* of its buffer, in the agent's budget */
     enum assay_session_state state;
     struct assay_deadline deadline;
     int open_handles;
@@ -75,6 +76,10 @@ void assay_session_revoked(void *session, const char *by);
 bool assay_session_allows(enum assay_session_state state,
                           enum assay_msg_type type);
 const char *assay_session_state_name(enum assay_session_state state);
+
+/* Who holds no lease may send small frames without payload only, and gets
+ * little memory: a crowd of them is not worth the board's. */
+void assay_session_limit(struct assay_session *s, bool has_lease);
 
 /* ---- for session_*.c ------------------------------------------------------ */
 

@@ -122,6 +122,7 @@ static void granted(struct assay_session *s)
     struct assay_msg m = {.type = ASSAY_MSG_LEASE_GRANTED};
 
     m.u.lease.ttl_ms = s->ttl_ms;
+    assay_session_limit(s, true);
     assay_session_enter(s, ASSAY_SESSION_LEASED);
     assay_session_send(s, &m);
 }
@@ -192,6 +193,7 @@ void assay_session_on_release(struct assay_session *s, struct assay_msg *m)
     s->loaded = NULL;
     if (s->agent->lease.holder == s)
         assay_lease_release(&s->agent->lease);
+    assay_session_limit(s, false);
     assay_session_enter(s, ASSAY_SESSION_READY);
     assay_session_send(s, &answer);
 }

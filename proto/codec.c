@@ -8,8 +8,10 @@
 #include "proto/assay.pb-c.h"
 #include "proto/codec_alloc.h"
 
-/* A header of 1 MiB cannot honestly need more than this when decoded. */
-#define DECODE_BUDGET (32u * 1024 * 1024)
+/* What an honest header may need when decoded: digests and texts come over
+ * as they are, and what is many small fields (a probe) is small. */
+#define DECODE_BUDGET(header_bytes) \
+    ((size_t)256 * 1024 + (size_t)4 * (header_bytes))
 #define OWNER_MAX 200
 #define NOTE_KEY_MAX 64
 #define NOTE_TEXT_MAX (64u * 1024)
@@ -512,7 +514,7 @@ int assay_msg_decode(struct assay_msg *out, const struct assay_frame *frame,
 
     if (o == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a message");
-    assay_codec_alloc_init(&o->alloc, DECODE_BUDGET);
+    assay_codec_alloc_init(&o->alloc, DECODE_BUDGET(frame->header_bytes));
     o->env = assay__pb__envelope__unpack(&o->alloc.pb, frame->header_bytes,
                                          frame->header);
     if (o->env == NULL) {

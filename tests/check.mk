@@ -15,7 +15,7 @@
 #? make check-oracle    against onnxruntime's own tensors, and mlir-opt
 #? make check-horizon   fixed-point models against exact integers
 #? make check-natural   onnxruntime against itself on aarch64 (not in check)
-#? make fuzz            libFuzzer programs (needs clang-14)
+#? make fuzz T=60       libFuzzer, T seconds a parser (needs clang-14)
 
 QEMU ?= qemu-aarch64
 # report: a file that the formatter would change is a skip, not a failure.
@@ -141,6 +141,10 @@ REPLAYS := $(FUZZERS:fuzz_%=$(BUILD)/x86_64-san/tests/fuzz/replay_%)
 fuzz-replay: $(REPLAYS)
 check-fuzz: $(REPLAYS)
 	@tests/run-fuzz.sh $(BUILD)/x86_64-san/tests/fuzz
-fuzz: $(FUZZERS:%=$(BUILD)/x86_64-fuzz/tests/fuzz/%)
-	@for f in $^; do echo "$$f -max_total_time=60" \
-		"tests/fuzz/corpus/$$(basename $$f | sed 's/^fuzz_//')"; done
+# T seconds each; FUZZ names some of them: `make fuzz T=600 FUZZ="frame codec"`.
+# Warnings are gcc's business: clang has others.
+T ?= 60
+FUZZ ?= $(FUZZERS:fuzz_%=%)
+fuzz: $(FUZZ:%=$(BUILD)/x86_64-fuzz/tests/fuzz/fuzz_%)
+	@tests/fuzz/hunt.sh $(BUILD)/x86_64-fuzz/tests/fuzz $(T) $(BUILD)/fuzz \
+		$(FUZZ)

@@ -117,7 +117,7 @@ static void on_block_written(void *arg)
     }
     if (t->stage == ASSAY_TLS_CLOSING || c->events == NULL)
         return;
-    if (c->above_cap && c->queued <= ASSAY_CONN_QUEUE_CAP / 2) {
+    if (c->above_cap && assay_conn_has_drained(c)) {
         c->above_cap = false;
         c->events->drained(c->self);
     }

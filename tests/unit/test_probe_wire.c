@@ -4,11 +4,7 @@
  * where it is asked; and a client does not believe an agent that makes them up.
  *
  * links: tests/support/agents.c tests/support/slices.c
- * links: agent/agent.c agent/blobs.c agent/entrance.c agent/lease.c
- * links: agent/loaded.c agent/log.c
- * links: agent/relay.c agent/ring.c agent/session.c agent/session_blobs.c
- * links: agent/crash.c
- * links: agent/session_lease.c agent/stream.c agent/sysinfo.c agent/worker.c
+ * links: agent/[a-ln-z]*.c
  * links: host-tools/client.c host-tools/client_load.c
  * links: host-tools/client_run.c lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
