@@ -21,5 +21,7 @@ int main(int argc, char **argv)
         printf("assayd %s\n", ASSAY_VERSION);
         return 0;
     }
+    if (options.self_test)
+        return assay_agent_self_test(&options);
     return assay_agent_main(&options);
 }

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/log.h"
 #include "lib/core/buf.h"
 
 #define DEFAULT_LAYER_MS 30000u
@@ -27,6 +26,8 @@ struct assay_stream {
     uint32_t run;
     bool *layers; /* owned; NULL: all */
     uint64_t layer_ms, stall_ms;
+    uint64_t due_us; /* end of the whole run */
+    bool overdue;
     uint64_t credit;
     uint64_t position;    /* read out of the ring */
     uint64_t released;    /* given back to the worker */
@@ -215,7 +216,12 @@ static void fill_error(const struct assay_stream *s, struct assay_err *err,
                  state == ASSAY_WORKER_BETWEEN ? "behind" : "in",
                  layer_name(s, layer), kernel);
     }
-    if (s->reason == ASSAY_ELAYER_TIMEOUT) {
+    if (s->overdue) {
+        assay_fail(err, s->reason,
+                   "run did not end within %" PRIu64 " ms %s; its worker was "
+                   "killed",
+                   s->events.run_ms, where);
+    } else if (s->reason == ASSAY_ELAYER_TIMEOUT) {
         assay_fail(err, s->reason,
                    "layer did not finish within %" PRIu64 " ms %s; its worker "
                    "was killed",
@@ -257,7 +263,6 @@ static void send_end(struct assay_stream *s)
         }
     } else {
         fill_error(s, &err, e);
-        assay_log(ASSAY_LOG_WARN, "run %u: %s", s->run, err.text);
     }
     send_msg(s, &m);
 }
@@ -471,7 +476,9 @@ static void arm(struct assay_stream *s)
     uint64_t now = assay_now_us();
     int64_t left = INT64_MAX, stall;
 
-    if (!s->reaped && s->reason == 0)
+    if (s->reason == 0)
+        left = (int64_t)s->due_us - (int64_t)now;
+    if (!s->reaped && s->reason == 0 && layer_left_us(s, now) < left)
         left = layer_left_us(s, now);
     if (s->in_flight > 0 || s->blocked) {
         stall = (int64_t)(s->progress_us + s->stall_ms * 1000) - (int64_t)now;
@@ -490,8 +497,15 @@ static void on_deadline(void *self)
     struct assay_stream *s = self;
     uint64_t now = assay_now_us();
 
+    if (s->reason == 0 && !s->reaped && now >= s->due_us) {
+        s->overdue = true;
+        kill_for(s, ASSAY_ELAYER_TIMEOUT);
+    }
+    s->overdue = s->overdue || (s->reason == 0 && now >= s->due_us);
+    /* A client that takes a little now and then is late in the end, too. */
     if ((s->in_flight > 0 || s->blocked) &&
-        now >= s->progress_us + s->stall_ms * 1000) {
+        (now >= s->progress_us + s->stall_ms * 1000 ||
+         (s->reaped && s->overdue))) {
         kill_for(s, ASSAY_ECLIENT_STALLED);
         if (s->reaped) {
             s->reason = ASSAY_ECLIENT_STALLED;
@@ -559,6 +573,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     s->stall_ms = clamp_ms(request->stall_timeout_ms, DEFAULT_STALL_MS);
     s->credit = request->credit;
     s->progress_us = assay_now_us();
+    s->due_us = s->progress_us + events->run_ms * 1000;
     run.layer_us = s->layer_ms * 1000;
     rc = copy_filter(s, request, err);
     run.layers = s->layers;

@@ -21,6 +21,15 @@ int assay_cmd_failed(const struct assay_err *err)
     return (int)assay_status_class(err->code);
 }
 
+static void tell_taken(const char *owner)
+{
+    char line[320];
+
+    fprintf(stderr, "%s\n",
+            assay_message(line, sizeof(line), ASSAY_MSG_LEASE_TAKEN, "owner",
+                          owner, NULL));
+}
+
 int assay_cmd_open_board(struct assay_backend **out,
                          const struct assay_options *o, struct assay_err *err)
 {
@@ -31,6 +40,7 @@ int assay_cmd_open_board(struct assay_backend **out,
         .timeout_ms = o->timeout_ms,
         .owner = owner,
         .force = o->force,
+        .taken = tell_taken,
         .interrupted = assay_interrupt_abandon(),
     };
 

@@ -43,6 +43,8 @@ static const struct {
     {ASSAY_CMD_SHOW, "show", "CASE | MODEL",
      "print the layers: shapes, scales, programs, kernels"},
     {ASSAY_CMD_INFO, "info", "", "say what a board is"},
+    {ASSAY_CMD_SELF_TEST, "self-test", "",
+     "test a board's kernels, memory and clock"},
     {ASSAY_CMD_PINPOINT, "pinpoint", "CASE | -m MODEL -i INPUT -r REFERENCE",
      "say why layers differ: of the reference, or of --got"},
     {ASSAY_CMD_REPLAY, "replay", "FILE.assay",
@@ -70,7 +72,7 @@ static const struct {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "keygen",  "pair",   "deploy",  "self-test",
+    "compare", "keygen",  "pair",   "deploy",
     "nightly", "history", "report", "vectors",
 };
 
@@ -271,7 +273,7 @@ void assay_options_help(FILE *f, enum assay_command c)
             fprintf(f, "\n%*s", 31, "");
         print_wrapped(f, e->help, 31);
     }
-    if ((c & (ASSAY_CMD_INFO | ASSAY_CMD_TRIAGE | ASSAY_CMD_IMAGE |
+    if ((c & (ASSAY_CMD_ALONE | ASSAY_CMD_TRIAGE | ASSAY_CMD_IMAGE |
               ASSAY_CMD_OUTPUT)) == 0) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
@@ -494,7 +496,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
                                   "case", o->operand, NULL);
     if (o->command == ASSAY_CMD_LINT && o->list)
         return 0; /* the table of checks needs no model */
-    if (o->command != ASSAY_CMD_INFO && o->operand == NULL && o->model == NULL)
+    if ((o->command & ASSAY_CMD_ALONE) == 0 && o->operand == NULL &&
+        o->model == NULL)
         return assay_fail_message(
             err, ASSAY_EUSAGE,
             o->command == ASSAY_CMD_REPLAY ? ASSAY_MSG_NO_BUNDLE
@@ -549,7 +552,7 @@ static int parse_command_line(struct assay_options *o, int argc, char **argv,
 
         if (many && o->cases.n < ASSAY_MAX_REPEATS)
             o->cases.v[o->cases.n++] = argv[optind];
-        else if (o->operand != NULL || o->command == ASSAY_CMD_INFO)
+        else if (o->operand != NULL || (o->command & ASSAY_CMD_ALONE) != 0)
             return assay_fail_message(err, ASSAY_EUSAGE,
                                       ASSAY_MSG_SURPLUS_OPERAND, "value",
                                       argv[optind], NULL);

@@ -34,6 +34,9 @@ enum assay_command {
     ASSAY_CMD_IMAGE = 4096,
     ASSAY_CMD_OUTPUT = 8192,
     ASSAY_CMD_TRIAGE = 16384,
+    ASSAY_CMD_SELF_TEST = 1 << 23,
+    /* Those that need neither case nor model. */
+    ASSAY_CMD_ALONE = ASSAY_CMD_INFO | ASSAY_CMD_SELF_TEST,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };

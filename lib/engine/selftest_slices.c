@@ -234,8 +234,8 @@ static void by_fixed(struct maker *m, struct assay_program *p, size_t channels,
                      int64_t shift, enum assay_round round, int64_t zero,
                      int64_t lo, int64_t hi)
 {
-    step(p, ASSAY_STEP_SRDHM, channels,
-         ints(m, channels, 1 << 30, INT32_MAX), NULL);
+    step(p, ASSAY_STEP_SRDHM, channels, ints(m, channels, 1 << 30, INT32_MAX),
+         NULL);
     rounded(p, ASSAY_STEP_SHR, one(m, shift), round);
     step(p, ASSAY_STEP_ADD_ZP, 1, one(m, zero), NULL);
     step(p, ASSAY_STEP_CLAMP, 1, one(m, lo), one(m, hi));
@@ -362,8 +362,7 @@ static void gemm(struct maker *m)
         constant(m, (struct shape){ASSAY_S8, -128, 127, {13, 40}}),
         constant(m, (struct shape){ASSAY_S32, -5000, 5000, {13}})};
 
-    layer(m, ASSAY_OP_GEMM, 3, in,
-          (struct shape){ASSAY_S8, 0, 0, {9, 13}});
+    layer(m, ASSAY_OP_GEMM, 3, in, (struct shape){ASSAY_S8, 0, 0, {9, 13}});
     by_float(m, &m->layer->out_program, 13, 12, -128, 127);
 }
 
@@ -371,8 +370,7 @@ static void gemm(struct maker *m)
 
 static void unary_float(struct maker *m)
 {
-    uint32_t x =
-        input(m, (struct shape){ASSAY_S16, -700, 700, {1, 5, 7, 19}});
+    uint32_t x = input(m, (struct shape){ASSAY_S16, -700, 700, {1, 5, 7, 19}});
 
     layer(m, ASSAY_OP_UNARY, 1, &x,
           (struct shape){ASSAY_S8, 0, 0, {1, 5, 7, 19}});
@@ -395,8 +393,7 @@ static struct assay_program *in_program(struct maker *m, uint32_t k)
     static struct assay_program none; /* nobody runs it */
 
     if (m->layer->in_programs == NULL) {
-        m->layer->in_programs =
-            memory(m, 2, sizeof(*m->layer->in_programs));
+        m->layer->in_programs = memory(m, 2, sizeof(*m->layer->in_programs));
         m->layer->n_in_programs = 2;
     }
     return m->rc < 0 ? memset(&none, 0, sizeof(none))
@@ -419,8 +416,7 @@ static void add_float(struct maker *m)
         step(p, ASSAY_STEP_FMUL, 1, floats(m, 1, 20, 90, 6), NULL);
     }
     p = &m->layer->out_program;
-    step(p, ASSAY_STEP_FCLAMP, 1, one(m, bits_of(-128)),
-         one(m, bits_of(127)));
+    step(p, ASSAY_STEP_FCLAMP, 1, one(m, bits_of(-128)), one(m, bits_of(127)));
     rounded(p, ASSAY_STEP_FROUND, NULL, ASSAY_ROUND_HALF_EVEN);
 }
 
@@ -528,10 +524,8 @@ static void view(struct maker *m)
     uint32_t x = input(m, (struct shape){ASSAY_S16, -999, 999, {9, 11}});
 
     layer(m, ASSAY_OP_VIEW, 1, &x, (struct shape){ASSAY_S16, 0, 0, {11, 5}});
-    m->layer->p.view = (struct assay_view_params){.rank = 2,
-                                                  .dims = {11, 5},
-                                                  .strides = {1, -22},
-                                                  .offset = 88};
+    m->layer->p.view = (struct assay_view_params){
+        .rank = 2, .dims = {11, 5}, .strides = {1, -22}, .offset = 88};
 }
 
 static void reduce(struct maker *m)
@@ -610,10 +604,9 @@ static void function(struct maker *m)
 
 static void normalize(struct maker *m)
 {
-    uint32_t in[3] = {
-        input(m, (struct shape){ASSAY_F32, -300, 300, {3, 11}}),
-        constant(m, (struct shape){ASSAY_F32, 20, 90, {11}}),
-        constant(m, (struct shape){ASSAY_F32, 200, 400, {11}})};
+    uint32_t in[3] = {input(m, (struct shape){ASSAY_F32, -300, 300, {3, 11}}),
+                      constant(m, (struct shape){ASSAY_F32, 20, 90, {11}}),
+                      constant(m, (struct shape){ASSAY_F32, 200, 400, {11}})};
 
     for (int k = ASSAY_NORMALIZE_LAYER; k <= ASSAY_NORMALIZE_RMS; k++) {
         bool beta = k == ASSAY_NORMALIZE_LAYER;

@@ -6,8 +6,8 @@
  *
  * links: tests/support/agents.c tests/support/slices.c
  * links: agent/agent.c agent/blobs.c agent/lease.c agent/loaded.c agent/log.c
- * links: agent/relay.c agent/ring.c agent/session.c agent/session_blobs.c
- * links: agent/session_lease.c agent/stream.c agent/sysinfo.c agent/worker.c
+ * links: agent/relay.c agent/ring.c agent/session*.c agent/selftest*.c
+ * links: agent/stream.c agent/sysinfo.c agent/worker.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto

@@ -5,9 +5,9 @@
  *
  * links: tests/support/agents.c tests/support/slices.c
  * links: agent/agent.c agent/blobs.c agent/lease.c agent/loaded.c agent/log.c
- * links: agent/relay.c agent/ring.c agent/session.c agent/session_blobs.c
- * links: agent/session_lease.c agent/stream.c agent/sysinfo.c agent/worker.c
- * links: host-tools/client.c host-tools/client_load.c
+ * links: agent/relay.c agent/ring.c agent/session*.c agent/selftest*.c
+ * links: agent/stream.c agent/sysinfo.c agent/worker.c
+ * links: host-tools/client.c host-tools/client_load.c host-tools/client_self_test.c
  * links: host-tools/client_run.c lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto

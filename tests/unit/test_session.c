@@ -4,8 +4,8 @@
  * state takes. Everything else ends the connection.
  *
  * links: agent/agent.c agent/blobs.c agent/lease.c agent/loaded.c agent/log.c
- * links: agent/relay.c agent/ring.c agent/session.c agent/session_blobs.c
- * links: agent/session_lease.c agent/stream.c agent/sysinfo.c agent/worker.c
+ * links: agent/relay.c agent/ring.c agent/session*.c agent/selftest*.c
+ * links: agent/stream.c agent/sysinfo.c agent/worker.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
@@ -38,6 +38,7 @@ static const struct {
     {ASSAY_MSG_RUN_TENSOR, "0001000"},    {ASSAY_MSG_RUN_START, "0001000"},
     {ASSAY_MSG_CREDIT, "0001100"},        {ASSAY_MSG_CANCEL, "0001100"},
     {ASSAY_MSG_PING, "0111100"},          {ASSAY_MSG_STATUS, "0111100"},
+    {ASSAY_MSG_SELF_TEST, "0111000"},
 };
 
 static void test_table(void **state)
