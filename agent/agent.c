@@ -29,10 +29,13 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
                          : a->cpu_flags & ASSAY_CPU_DOTPROD ? ASSAY_ISA_DOTPROD
                          : a->cpu_flags & ASSAY_CPU_NEON    ? ASSAY_ISA_NEON
                                                             : ASSAY_ISA_REF;
+    const struct assay_counters *n = &a->counters;
+    struct assay_sensors sensors;
 
     /* A rung without a kernel in this build is not the one that runs. */
     if (top == ASSAY_ISA_I8MM)
         top = ASSAY_ISA_DOTPROD;
+    assay_sysinfo_sensors(assay_sysinfo_sysfs(), &sensors);
     *out = (struct assay_msg_info){
         .build_id = ASSAY_VERSION,
         .board_id = a->board_id,
@@ -54,7 +57,95 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
         .header_limit = ASSAY_HEADER_MAX,
         .tile_limit = ASSAY_TILE_MAX,
         .chunk_limit = ASSAY_CHUNK_MAX,
+        .lease_held_ms = assay_lease_held_ms(&a->lease),
+        .blob_bytes = assay_blobs_bytes(a->blobs),
+        .memory_high = assay_budget_high(a->blobs),
+        .rss_bytes = assay_sysinfo_resident(),
+        .sessions = n->sessions,
+        .refused = n->refused,
+        .runs = n->runs,
+        .layers = n->layers,
+        .crashes = n->crashes,
+        .timeouts = n->timeouts,
+        .bytes_in = n->bytes_in,
+        .bytes_out = n->bytes_out,
+        .health = (uint32_t)a->test.health,
+        .health_text = a->test.sentence,
+        .self_test_checks = a->test.n_checks,
+        .self_test_us = a->test.time_us,
+        .temperature_mc = sensors.temperature_mc,
+        .frequency_khz = sensors.khz,
     };
+    for (const struct assay_session *s = a->sessions; s != NULL; s = s->next) {
+        if (s->state == ASSAY_SESSION_GONE)
+            continue; /* is counted already */
+        out->bytes_in += s->conn->received;
+        out->bytes_out += s->conn->sent;
+    }
+}
+
+uint64_t assay_agent_deadline_ms(const struct assay_agent_options *options,
+                                 enum assay_deadline_name which)
+{
+    static const uint64_t defaults[ASSAY_DEADLINES] = {
+#define ASSAY_DEADLINE(NAME, name, ms, what) ms,
+#include "agent/deadlines.def"
+#undef ASSAY_DEADLINE
+    };
+    uint64_t ms = options->deadline_ms[which];
+
+    return ms != 0 ? ms : defaults[which];
+}
+
+/* ---- self-test ------------------------------------------------------------ */
+
+#define TEST_MEMORY_START (UINT64_C(4) << 20)
+#define TEST_MEMORY_ASKED (UINT64_C(64) << 20)
+#define TEST_MEMORY_LEASED (UINT64_C(1) << 20)
+
+/* Memory that it takes is not there for others: the half at most, and a little
+ * while somebody works. */
+static uint64_t test_memory(const struct assay_agent *a, uint64_t asked)
+{
+    uint64_t most =
+        (assay_budget_limit(a->blobs) - assay_budget_used(a->blobs)) / 2;
+
+    if (asked == 0)
+        asked = TEST_MEMORY_ASKED;
+    if (a->lease.listener != NULL && most > TEST_MEMORY_LEASED)
+        most = TEST_MEMORY_LEASED;
+    return asked < most ? asked : most;
+}
+
+void assay_agent_test(struct assay_agent *a)
+{
+    uint64_t asked = 0;
+    bool wanted = false;
+
+    if (a->test.running || a->stopping)
+        return;
+    for (struct assay_session *s = a->sessions; s != NULL; s = s->next) {
+        if (s->testing != ASSAY_TEST_WANTED ||
+            s->state >= ASSAY_SESSION_CLOSING)
+            continue;
+        s->testing = ASSAY_TEST_RUNS;
+        asked = s->test_memory > asked ? s->test_memory : asked;
+        wanted = true;
+    }
+    if (wanted)
+        assay_board_test_start(&a->test, test_memory(a, asked));
+}
+
+static void on_tested(void *self)
+{
+    struct assay_agent *a = self;
+    struct assay_session *next;
+
+    for (struct assay_session *s = a->sessions; s != NULL; s = next) {
+        next = s->next;
+        assay_session_tested(s);
+    }
+    assay_agent_test(a);
 }
 
 /* ---- stopping ------------------------------------------------------------- */
@@ -78,6 +169,7 @@ void assay_agent_stop(struct assay_agent *a)
     assay_entrance_close(a->entrance);
     a->entrance = NULL;
     assay_lease_close(&a->lease);
+    assay_board_test_stop(&a->test);
     assay_relay_stop(a->relay);
     for (struct assay_session *s = a->sessions; s != NULL; s = next) {
         next = s->next;
@@ -116,10 +208,11 @@ static void on_signal(uv_signal_t *handle, int number)
         return;
     }
     if (number != SIGCHLD) {
-        assay_log(ASSAY_LOG_INFO, "signal %d: stopping", number);
+        assay_log(ASSAY_LOG_INFO, "stop signal=%d", number);
         assay_agent_stop(a);
         return;
     }
+    assay_board_test_child(&a->test);
     for (struct assay_session *s = a->sessions; s != NULL; s = next) {
         next = s->next;
         assay_session_child(s);
@@ -153,8 +246,7 @@ void assay_agent_admit(struct assay_agent *a, struct assay_conn *conn,
     struct assay_err err = {0};
 
     if (refusal == NULL && a->n_sessions - a->n_refused >= SESSIONS_MAX) {
-        assay_log(ASSAY_LOG_WARN, "more than %d connections: one refused",
-                  SESSIONS_MAX);
+        assay_log(ASSAY_LOG_WARN, "full connections=%u", a->n_sessions);
         assay_fail(&err, ASSAY_EBUSY,
                    "board '%s' has %d connections, no more are taken",
                    a->board_id, SESSIONS_MAX);
@@ -232,12 +324,13 @@ static int start_listening(struct assay_agent *a, struct assay_err *err)
                                      &why) < 0) {
         a->attach = NULL;
         assay_log(ASSAY_LOG_WARN,
-                  "another daemon serves board '%s': --stdio attaches to that "
-                  "one",
+                  "second-daemon board=%s: --stdio attaches to the other one",
                   a->board_id);
     }
     printf("assayd listening on %s\n", assay_listener_address(a->listener));
     fflush(stdout);
+    /* Behind that line: nobody is leased the board before it is over. */
+    assay_board_test_start(&a->test, test_memory(a, TEST_MEMORY_START));
     return 0;
 }
 
@@ -267,8 +360,8 @@ static struct assay_conn *find_daemon(struct assay_agent *a)
         return NULL;
     if (!assay_abstract_trusted(fd)) {
         assay_log(ASSAY_LOG_WARN,
-                  "the daemon of board '%s' belongs to another user: serving "
-                  "without it",
+                  "strange-daemon board=%s: it belongs to another user, "
+                  "serving without it",
                   a->board_id);
         close(fd);
         return NULL;
@@ -296,8 +389,7 @@ static int start_stdio(struct assay_agent *a, struct assay_err *err)
         return rc;
     daemon = find_daemon(a);
     if (daemon != NULL) {
-        assay_log(ASSAY_LOG_INFO, "attached to the daemon of board '%s'",
-                  a->board_id);
+        assay_log(ASSAY_LOG_INFO, "attached board=%s", a->board_id);
         a->relay = assay_relay_new(&a->loop, conn, daemon, stop, a);
         return a->relay != NULL ? 0 : ASSAY_EMEMORY;
     }
@@ -305,6 +397,7 @@ static int start_stdio(struct assay_agent *a, struct assay_err *err)
     if (s == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a session");
     s->is_stdio = true;
+    assay_board_test_start(&a->test, test_memory(a, TEST_MEMORY_START));
     return 0;
 }
 
@@ -319,42 +412,93 @@ static void leave_no_core(void)
         assay_log(ASSAY_LOG_DEBUG, "cannot limit cores: %s", strerror(errno));
 }
 
+/* What is freed goes back to the system, also when it was large once: without
+ * this glibc keeps up to 32 MiB of what a run needed. */
+static void give_memory_back(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+}
+
+/* 0; the loop, and what all of it needs. */
+static int open_agent(struct assay_agent *a,
+                      const struct assay_agent_options *options)
+{
+    const struct assay_test_end end = {on_tested, a};
+
+    *a = (struct assay_agent){.options = options};
+    assay_log_set_level(options->log_level);
+    give_memory_back();
+    leave_no_core();
+    assay_sysinfo_read(&a->sysinfo);
+    a->board_id =
+        options->board_id != NULL ? options->board_id : a->sysinfo.host;
+    a->cpu_flags = assay_cpu_probe() & options->cpumask;
+    a->started_us = assay_now_us();
+    a->blobs = assay_blobs_new(options->memory);
+    if (a->blobs == NULL || uv_loop_init(&a->loop) < 0) {
+        assay_log(ASSAY_LOG_ERROR, "no memory to start");
+        assay_blobs_free(a->blobs);
+        return ASSAY_EMEMORY;
+    }
+    assay_lease_init(&a->lease, &a->loop, a->board_id, assay_session_revoked);
+    assay_board_test_init(
+        &a->test, &a->loop, a->blobs, a->cpu_flags,
+        assay_agent_deadline_ms(options, ASSAY_DEADLINE_SELF_TEST), end);
+    start_signals(a);
+    return 0;
+}
+
+/* Runs until it is stopped; rc, or an error of the end. */
+static int run_agent(struct assay_agent *a, int rc)
+{
+    uv_run(&a->loop, UV_RUN_DEFAULT);
+    /* A handle that is still open is a leak: told by the exit code too. */
+    if (uv_loop_close(&a->loop) != 0) {
+        assay_log(ASSAY_LOG_ERROR, "handles are left open");
+        rc = rc < 0 ? rc : ASSAY_EINTERNAL;
+    }
+    assay_blobs_free(a->blobs);
+    return rc;
+}
+
 int assay_agent_main(const struct assay_agent_options *options)
 {
-    struct assay_agent a = {.options = options};
+    struct assay_agent a;
     struct assay_err err = {0};
     int rc;
 
-    /* What is freed goes back to the system, also when it was large once:
-     * without this glibc keeps up to 32 MiB of what a run needed. */
-    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
-    mallopt(M_TRIM_THRESHOLD, 128 * 1024);
-    assay_log_set_level(options->log_level);
-    leave_no_core();
-    assay_sysinfo_read(&a.sysinfo);
-    a.board_id = options->board_id != NULL ? options->board_id : a.sysinfo.host;
-    a.cpu_flags = assay_cpu_probe() & options->cpumask;
-    a.started_us = assay_now_us();
-    a.blobs = assay_blobs_new(options->memory);
-    rc = a.blobs == NULL ? UV_ENOMEM : uv_loop_init(&a.loop);
-    if (rc < 0) {
-        fprintf(stderr, "assayd: cannot start: %s\n", uv_strerror(rc));
-        assay_blobs_free(a.blobs);
+    if (open_agent(&a, options) < 0)
         return 2;
-    }
-    assay_lease_init(&a.lease, &a.loop, a.board_id, assay_session_revoked);
-    start_signals(&a);
     rc = options->stdio ? start_stdio(&a, &err) : start_listening(&a, &err);
     if (rc < 0) {
         fprintf(stderr, "assayd: %s\n", err.text);
         assay_agent_stop(&a);
     }
-    uv_run(&a.loop, UV_RUN_DEFAULT);
-    /* A handle that is still open is a leak: told by the exit code too. */
-    if (uv_loop_close(&a.loop) != 0) {
-        assay_log(ASSAY_LOG_ERROR, "handles are left open");
-        rc = rc < 0 ? rc : ASSAY_EINTERNAL;
-    }
-    assay_blobs_free(a.blobs);
+    rc = run_agent(&a, rc);
     return rc == ASSAY_EINTERNAL ? 4 : rc < 0 ? 2 : 0;
+}
+
+int assay_agent_self_test(const struct assay_agent_options *options)
+{
+    static const char *const verdicts[] = {"?", "ok", "BAD", "-"};
+    static const char *const kinds[] = {
+        "?", "kernel", "memory", "clock", "temperature", "frequency", "all"};
+    struct assay_agent a;
+    struct assay_msg_self_test m;
+
+    if (open_agent(&a, options) < 0)
+        return 2;
+    a.test.end = (struct assay_test_end){stop, &a};
+    assay_board_test_start(&a.test, test_memory(&a, 0));
+    if (run_agent(&a, 0) < 0)
+        return 4;
+    for (unsigned i = 0; i <= a.test.n_items; i++) {
+        assay_board_test_msg(&a.test, i, &m);
+        printf("%-11s %s%s%s%s%s\n", kinds[m.kind], verdicts[m.verdict],
+               i < a.test.n_items && m.name[0] != '\0' ? " " : "",
+               i < a.test.n_items ? m.name : "", m.text[0] != '\0' ? "  " : "",
+               m.text);
+    }
+    return a.test.health == ASSAY_HEALTH_GOOD && fflush(stdout) == 0 ? 0 : 4;
 }

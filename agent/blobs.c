@@ -24,6 +24,7 @@ struct blob {
 struct assay_blobs {
     struct blob *buckets[BUCKETS];
     uint64_t limit, used, counter, unpinned;
+    uint64_t high, bytes;
     uint32_t count;
 };
 
@@ -49,6 +50,7 @@ static void drop(struct assay_blobs *b, struct blob **at)
     b->used -= charge(x->n);
     b->unpinned -= x->pins == 0 ? charge(x->n) : 0;
     b->count--;
+    b->bytes -= x->n;
     assay_free(x->data);
     assay_free(x);
 }
@@ -107,7 +109,26 @@ int assay_budget_take(struct assay_blobs *b, uint64_t n, const char *what,
             break;
     }
     b->used += n;
+    b->high = b->used > b->high ? b->used : b->high;
     return 0;
+}
+
+uint64_t assay_budget_borrow(struct assay_blobs *b, uint64_t n)
+{
+    if (n > b->limit - b->used)
+        n = b->limit - b->used;
+    b->used += n;
+    return n;
+}
+
+uint64_t assay_budget_high(const struct assay_blobs *b)
+{
+    return b->high;
+}
+
+uint64_t assay_blobs_bytes(const struct assay_blobs *b)
+{
+    return b->bytes;
 }
 
 void assay_budget_give(struct assay_blobs *b, uint64_t n)
@@ -193,6 +214,7 @@ int assay_blobs_put(struct assay_blobs *b,
     x->used_at = ++b->counter;
     *at = x;
     b->count++;
+    b->bytes += n;
     b->unpinned += charge(n);
     return 0;
 }

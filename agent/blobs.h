@@ -25,11 +25,17 @@ void assay_blobs_free(struct assay_blobs *b);
 int assay_budget_take(struct assay_blobs *b, uint64_t n, const char *what,
                       struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_budget_give(struct assay_blobs *b, uint64_t n);
+/* Takes n bytes, or what is free without dropping anything; returns how much.
+ * It is not in the high-water mark. */
+uint64_t assay_budget_borrow(struct assay_blobs *b, uint64_t n);
+/* The most that was ever taken. */
+uint64_t assay_budget_high(const struct assay_blobs *b);
 uint64_t assay_budget_used(const struct assay_blobs *b);
 uint64_t assay_budget_limit(const struct assay_blobs *b);
 uint64_t assay_budget_free(const struct assay_blobs *b); /* with dropping */
 
 uint32_t assay_blobs_count(const struct assay_blobs *b);
+uint64_t assay_blobs_bytes(const struct assay_blobs *b);
 /* Borrowed until the blob is dropped; pin it to keep it. NULL: not here. */
 const void *assay_blobs_find(struct assay_blobs *b,
                              const uint8_t sha256[ASSAY_SHA256_LEN],

@@ -143,8 +143,8 @@ static void server_got(struct talk *t)
     if (l == NULL || l->listener == NULL) {
         n = snprintf(answer, sizeof(answer), "ok\n");
     } else if (strcmp(t->line, "q") == 0) {
-        n = snprintf(answer, sizeof(answer), "%" PRIu64 " %s\n",
-                     assay_lease_left_ms(l), l->owner);
+        n = snprintf(answer, sizeof(answer), "%" PRIu64 " %" PRIu64 " %s\n",
+                     assay_lease_left_ms(l), assay_lease_held_ms(l), l->owner);
     } else if (strncmp(t->line, "f ", 2) == 0) {
         void *holder = l->holder;
         char by[LINE_MAX_BYTES];
@@ -191,20 +191,20 @@ static void on_accept(void *self, struct assay_conn *conn)
 
 /* ---- the asker's side ----------------------------------------------------- */
 
-static void call_answer(struct assay_lease_call *c, bool found,
-                        const char *owner, uint64_t left_ms)
+static void call_answer(struct assay_lease_call *c,
+                        const struct assay_lease_holder *holder)
 {
     assay_lease_answer_fn *answer = c->answer;
 
     c->answer = NULL;
     talk_close(&c->talk);
     if (answer != NULL)
-        answer(c->self, found, owner, left_ms);
+        answer(c->self, holder);
 }
 
 static void call_failed(struct talk *t)
 {
-    call_answer((struct assay_lease_call *)t, false, "", 0);
+    call_answer((struct assay_lease_call *)t, NULL);
 }
 
 static void call_gone(struct talk *t)
@@ -215,15 +215,23 @@ static void call_gone(struct talk *t)
 static void call_got(struct talk *t)
 {
     struct assay_lease_call *c = (struct assay_lease_call *)t;
-    char *end;
-    uint64_t left = strtoull(t->line, &end, 10);
+    struct assay_lease_holder h = {.owner = ""};
+    char *end, *owner;
 
-    if (c->force)
-        call_answer(c, strcmp(t->line, "ok") == 0, "", 0);
-    else if (end == t->line || *end != ' ')
-        call_answer(c, false, "", 0);
-    else
-        call_answer(c, true, end + 1, left);
+    if (c->force) {
+        call_answer(c, strcmp(t->line, "ok") == 0 ? &h : NULL);
+        return;
+    }
+    h.left_ms = strtoull(t->line, &end, 10);
+    if (end == t->line || *end != ' ') {
+        call_answer(c, NULL);
+        return;
+    }
+    h.held_ms = strtoull(end + 1, &owner, 10);
+    h.owner = *owner == ' ' ? owner + 1 : end + 1; /* no time: older agents */
+    if (*owner != ' ')
+        h.held_ms = 0;
+    call_answer(c, &h);
 }
 
 struct assay_lease_call *assay_lease_ask(struct assay_lease *l,
@@ -297,6 +305,7 @@ int assay_lease_bind(struct assay_lease *l, void *holder, const char *owner,
         return rc;
     snprintf(l->owner, sizeof(l->owner), "%s", owner);
     l->holder = holder;
+    l->since_ms = uv_now(l->loop);
     assay_lease_renew(l, ttl_ms);
     return 0;
 }
@@ -311,6 +320,11 @@ uint64_t assay_lease_left_ms(const struct assay_lease *l)
     uint64_t now = uv_now(l->loop);
 
     return l->listener != NULL && l->expires_ms > now ? l->expires_ms - now : 0;
+}
+
+uint64_t assay_lease_held_ms(const struct assay_lease *l)
+{
+    return l->listener != NULL ? uv_now(l->loop) - l->since_ms : 0;
 }
 
 void assay_lease_release(struct assay_lease *l)

@@ -24,5 +24,7 @@ int main(int argc, char **argv)
         puts(what + 4);
         return 0;
     }
+    if (options.self_test)
+        return assay_agent_self_test(&options);
     return assay_agent_main(&options);
 }

@@ -42,6 +42,35 @@ static int parse_memory(const char *text, uint64_t *out, struct assay_err *err)
     return 0;
 }
 
+static const char *const deadlines[ASSAY_DEADLINES] = {
+#define ASSAY_DEADLINE(NAME, name, ms, what) name,
+#include "agent/deadlines.def"
+#undef ASSAY_DEADLINE
+};
+
+static int parse_deadline(const char *text, uint64_t out[ASSAY_DEADLINES],
+                          struct assay_err *err)
+{
+    const char *number = strchr(text, '=');
+    size_t n = number != NULL ? (size_t)(number - text) : 0;
+    char *end = NULL;
+    double s = number != NULL ? strtod(number + 1, &end) : 0;
+
+    for (int i = 0; i < ASSAY_DEADLINES && n > 0; i++) {
+        if (strlen(deadlines[i]) != n || strncmp(deadlines[i], text, n) != 0)
+            continue;
+        if (end == number + 1 || *end != '\0' || !(s >= 0.1 && s <= 1e6))
+            break;
+        out[i] = (uint64_t)(s * 1000);
+        return 0;
+    }
+    return assay_fail(err, ASSAY_EUSAGE,
+                      "--deadline '%s': NAME=SECONDS expected, of hello, idle, "
+                      "message, blob, run, close and self-test, from 0.1 to "
+                      "1000000",
+                      text);
+}
+
 static int check_board_id(const char *from, const char *id,
                           struct assay_err *err)
 {
@@ -78,6 +107,10 @@ static int take(struct assay_agent_options *o, const char *name,
         o->help = true;
     else if (strcmp(name, "version") == 0)
         o->version = true;
+    else if (strcmp(name, "self-test") == 0)
+        o->self_test = true;
+    else if (strcmp(name, "deadline") == 0)
+        return parse_deadline(value, o->deadline_ms, err);
     else if (strcmp(name, "memory") == 0)
         return parse_memory(value, &o->memory, err);
     else if (strcmp(name, "board-id") == 0) {
@@ -124,7 +157,7 @@ static int check_tls(const struct assay_agent_options *o, struct assay_err *err)
 static int check_together(const struct assay_agent_options *o,
                           struct assay_err *err)
 {
-    if (o->help || o->version)
+    if (o->help || o->version || o->self_test)
         return 0;
     if (o->stdio && o->listen != NULL)
         return assay_fail(err, ASSAY_EUSAGE,
@@ -184,7 +217,7 @@ int assay_agent_options_parse(struct assay_agent_options *out, int argc,
 
 void assay_agent_options_help(FILE *to)
 {
-    fputs("usage: assayd --listen ADDRESS | --stdio [options]\n"
+    fputs("usage: assayd --listen ADDRESS | --stdio | --self-test [options]\n"
           "Runs layers of quantized models for assay, one worker a run.\n\n",
           to);
     for (size_t i = 0; i < N_ROWS; i++) {
@@ -199,6 +232,7 @@ void assay_agent_options_help(FILE *to)
           "prints nothing but frames.\n"
           "ASSAYD_BOARD_ID in the environment stands for --board-id.\n"
           "Exit status: 0 ended by SIGTERM, SIGINT or the end of stdin; "
-          "2 bad option or refused start; 4 internal error at the end.\n",
+          "2 bad option or refused start; 4 self-test failed, or internal "
+          "error at the end.\n",
           to);
 }

@@ -11,6 +11,13 @@
 #include "agent/log.h"
 #include "lib/core/err.h"
 
+enum assay_deadline_name {
+#define ASSAY_DEADLINE(NAME, name, ms, what) ASSAY_DEADLINE_##NAME,
+#include "agent/deadlines.def"
+#undef ASSAY_DEADLINE
+    ASSAY_DEADLINES
+};
+
 struct assay_agent_options {
     const char *
         listen; /* NULL with --stdio; strings borrowed from argv or environment */
@@ -21,6 +28,8 @@ struct assay_agent_options {
     uint32_t cpumask;
     uint64_t memory;
     enum assay_log_level log_level;
+    uint64_t deadline_ms[ASSAY_DEADLINES]; /* 0: the default */
+    bool self_test; /* only that, and what it found on stdout */
     bool help, version;
 };
 

@@ -35,7 +35,12 @@ void assay_run_error_tell(const struct assay_run_error *r,
                  known ? r->slice->layers[layer].name : "?",
                  known ? op_name(&r->slice->layers[layer]) : "?", kernel);
     }
-    if (r->reason == ASSAY_ELAYER_TIMEOUT) {
+    if (r->overdue) {
+        assay_fail(err, r->reason,
+                   "run did not end within %" PRIu64 " ms %s; its worker was "
+                   "killed",
+                   r->run_ms, where);
+    } else if (r->reason == ASSAY_ELAYER_TIMEOUT) {
         assay_fail(err, r->reason,
                    "layer did not finish within %" PRIu64 " ms %s; its worker "
                    "was killed",

@@ -8,9 +8,10 @@
 #include "proto/codec.h"
 
 struct assay_run_error {
-    int reason; /* why the worker was killed: ASSAY_E*; 0: it died */
-    int status; /* of waitpid */
-    uint64_t layer_ms, stall_ms; /* the deadlines */
+    int reason;   /* why the worker was killed: ASSAY_E*; 0: it died */
+    bool overdue; /* the run's own deadline was that */
+    int status;   /* of waitpid */
+    uint64_t layer_ms, stall_ms, run_ms; /* the deadlines */
     struct assay_status_page *page;
     const struct assay_slice *slice;
 };

@@ -35,6 +35,8 @@ static const struct {
      on_ping},
     {ASSAY_MSG_STATUS, IN(READY) | IN(LEASED) | IN(LOADED) | IN(RUNNING),
      assay_session_on_status},
+    {ASSAY_MSG_SELF_TEST, IN(READY) | IN(LEASED) | IN(LOADED),
+     assay_session_on_self_test},
 };
 #define N_TABLE (sizeof(table) / sizeof(table[0]))
 
@@ -44,19 +46,28 @@ static const struct {
 #define SMALL_QUEUE (16u * 1024)
 #define SMALL_READ 4096u
 
-/* One deadline a state; 0: the lease's time to live, or the run's own. */
+#define OF_LEASE (-1) /* its time to live */
+#define OF_RUN (-2)   /* the stream's own deadlines */
+
+/* One deadline a state. */
 static const struct {
     const char *name;
-    uint64_t deadline_ms;
+    int deadline; /* enum assay_deadline_name, or one of the above */
 } states[ASSAY_SESSION_STATES] = {
-    [ASSAY_SESSION_HELLO] = {"hello", 10000},
-    [ASSAY_SESSION_READY] = {"ready", 600000},
-    [ASSAY_SESSION_LEASED] = {"leased", 0},
-    [ASSAY_SESSION_LOADED] = {"loaded", 0},
-    [ASSAY_SESSION_RUNNING] = {"running", 0},
-    [ASSAY_SESSION_CLOSING] = {"closing", 5000},
-    [ASSAY_SESSION_GONE] = {"gone", 0},
+    [ASSAY_SESSION_HELLO] = {"hello", ASSAY_DEADLINE_HELLO},
+    [ASSAY_SESSION_READY] = {"ready", ASSAY_DEADLINE_IDLE},
+    [ASSAY_SESSION_LEASED] = {"leased", OF_LEASE},
+    [ASSAY_SESSION_LOADED] = {"loaded", OF_LEASE},
+    [ASSAY_SESSION_RUNNING] = {"running", OF_RUN},
+    [ASSAY_SESSION_CLOSING] = {"closing", ASSAY_DEADLINE_CLOSE},
+    [ASSAY_SESSION_GONE] = {"gone", OF_RUN},
 };
+
+uint64_t assay_session_deadline(const struct assay_session *s, int deadline)
+{
+    return assay_agent_deadline_ms(s->agent->options,
+                                   (enum assay_deadline_name)deadline);
+}
 
 const char *assay_session_state_name(enum assay_session_state state)
 {
@@ -109,9 +120,13 @@ static void send_error(struct assay_session *s, const struct assay_err *err,
                        bool fatal)
 {
     struct assay_msg m = {.type = ASSAY_MSG_ERROR};
+    char why[ASSAY_LOG_TEXT];
 
-    assay_log(ASSAY_LOG_INFO, "session %p, %s: %s", (void *)s,
-              assay_session_state_name(s->state), err->text);
+    s->agent->counters.refused++;
+    assay_log(ASSAY_LOG_INFO, "refused session=%u state=%s code=%s why=%s%s",
+              s->number, assay_session_state_name(s->state),
+              assay_status_name(err->code), assay_log_quote(err->text, why),
+              fatal ? " fatal=1" : "");
     m.u.error.code = err->code < 0 ? err->code : ASSAY_EINTERNAL;
     m.u.error.text = err->text;
     m.u.error.fatal = fatal;
@@ -123,10 +138,15 @@ void assay_session_refuse(struct assay_session *s, const struct assay_err *err)
     send_error(s, err, false);
 }
 
-static void release_lease(struct assay_session *s)
+void assay_session_release_lease(struct assay_session *s)
 {
-    if (s->agent->lease.holder == s)
-        assay_lease_release(&s->agent->lease);
+    char owner[ASSAY_LOG_TEXT];
+
+    if (s->agent->lease.holder != s)
+        return;
+    assay_log(ASSAY_LOG_INFO, "lease-freed session=%u owner=%s", s->number,
+              assay_log_quote(s->agent->lease.owner, owner));
+    assay_lease_release(&s->agent->lease);
 }
 
 void assay_session_fatal(struct assay_session *s, const struct assay_err *err)
@@ -134,7 +154,7 @@ void assay_session_fatal(struct assay_session *s, const struct assay_err *err)
     if (s->state >= ASSAY_SESSION_CLOSING)
         return;
     send_error(s, err, true);
-    release_lease(s);
+    assay_session_release_lease(s);
     if (s->stream != NULL)
         assay_stream_kill(s->stream);
     assay_session_enter(s, ASSAY_SESSION_CLOSING);
@@ -147,18 +167,24 @@ static void on_deadline(void *self)
 {
     struct assay_session *s = self;
     struct assay_err err = {0};
+    char owner[ASSAY_LOG_TEXT];
 
     if (s->state == ASSAY_SESSION_CLOSING) {
+        assay_log(ASSAY_LOG_INFO, "close-timeout session=%u", s->number);
         assay_session_end(s);
         return;
     }
-    if (s->state == ASSAY_SESSION_LEASED || s->state == ASSAY_SESSION_LOADED)
+    if (states[s->state].deadline == OF_LEASE) {
+        assay_log(ASSAY_LOG_WARN,
+                  "lease-expired session=%u owner=%s ms=%" PRIu64, s->number,
+                  assay_log_quote(s->agent->lease.owner, owner), s->ttl_ms);
         assay_fail(&err, ASSAY_ETIMEOUT,
                    "lease expired: no message for %" PRIu64 " ms", s->ttl_ms);
-    else
-        assay_fail(
-            &err, ASSAY_ETIMEOUT, "no message for %" PRIu64 " ms in state '%s'",
-            states[s->state].deadline_ms, assay_session_state_name(s->state));
+    } else
+        assay_fail(&err, ASSAY_ETIMEOUT,
+                   "no message for %" PRIu64 " ms in state '%s'",
+                   assay_session_deadline(s, states[s->state].deadline),
+                   assay_session_state_name(s->state));
     assay_session_fatal(s, &err);
 }
 
@@ -166,17 +192,18 @@ static void on_deadline(void *self)
 void assay_session_enter(struct assay_session *s,
                          enum assay_session_state state)
 {
-    uint64_t ms = states[state].deadline_ms;
+    int deadline = states[state].deadline;
 
     s->state = state;
     if (s->agent->lease.holder == s)
         assay_lease_renew(&s->agent->lease, s->ttl_ms);
-    if (state == ASSAY_SESSION_LEASED || state == ASSAY_SESSION_LOADED)
-        ms = s->ttl_ms;
-    if (ms > 0)
-        assay_deadline_start(&s->deadline, ms);
-    else
+    if (deadline == OF_RUN)
         assay_deadline_stop(&s->deadline);
+    else
+        assay_deadline_start(&s->deadline,
+                             deadline == OF_LEASE
+                                 ? s->ttl_ms
+                                 : assay_session_deadline(s, deadline));
 }
 
 static void on_ping(struct assay_session *s, struct assay_msg *m)
@@ -210,7 +237,7 @@ static void dispatch(struct assay_session *s, struct assay_msg *m)
 
 /* ---- receiving ------------------------------------------------------------ */
 
-static void process(struct assay_session *s)
+static void take_messages(struct assay_session *s)
 {
     struct assay_err err = {0};
     struct assay_frame frame;
@@ -228,6 +255,7 @@ static void process(struct assay_session *s)
             assay_session_fatal(s, &err);
             return;
         }
+        s->message_ms = 0;
         dispatch(s, &m);
         assay_msg_close(&m);
     }
@@ -245,6 +273,12 @@ static int charge_decoder(struct assay_session *s, struct assay_err *err)
     if (rc == 0)
         s->decoder_charge += more;
     return rc;
+}
+
+static void process(struct assay_session *s)
+{
+    take_messages(s);
+    assay_session_arm_arrival(s);
 }
 
 static void on_data(void *self, const uint8_t *data, size_t n)
@@ -277,10 +311,12 @@ void assay_session_limit(struct assay_session *s, bool has_lease)
 static void on_ended(void *self, int status)
 {
     struct assay_session *s = self;
+    char why[ASSAY_LOG_TEXT];
 
-    assay_log(ASSAY_LOG_INFO, "session %p: connection ended: %s%s", self,
-              assay_conn_why(s->conn, status),
-              assay_frame_pending(&s->decoder) > 0 ? " inside a frame" : "");
+    assay_log(ASSAY_LOG_INFO, "hung-up session=%u state=%s how=%s%s", s->number,
+              assay_session_state_name(s->state),
+              assay_log_quote(assay_conn_why(s->conn, status), why),
+              assay_frame_pending(&s->decoder) > 0 ? " inside=frame" : "");
     assay_session_end(s);
 }
 
@@ -343,14 +379,20 @@ void assay_session_end(struct assay_session *s)
 {
     if (s->state == ASSAY_SESSION_GONE)
         return;
+    assay_session_release_lease(s);
     s->state = ASSAY_SESSION_GONE;
-    release_lease(s);
+    s->agent->counters.bytes_in += s->conn->received;
+    s->agent->counters.bytes_out += s->conn->sent;
+    assay_log(ASSAY_LOG_INFO,
+              "disconnect session=%u in=%" PRIu64 " out=%" PRIu64, s->number,
+              s->conn->received, s->conn->sent);
     assay_lease_call_cancel(s->call);
     s->call = NULL;
     if (s->stream != NULL)
         assay_stream_kill(s->stream);
     assay_session_drop_upload(s);
     assay_deadline_close(&s->deadline, part_closed);
+    assay_deadline_close(&s->arrival, part_closed);
     assay_conn_close(s->conn, conn_closed, s);
 }
 
@@ -364,17 +406,49 @@ void assay_session_revoked(void *session, const char *by)
 {
     struct assay_session *s = session;
     struct assay_err err = {0};
+    char who[ASSAY_LOG_TEXT];
 
+    assay_log(ASSAY_LOG_WARN, "lease-stolen session=%u by=%s", s->number,
+              assay_log_quote(by, who));
     assay_fail(&err, ASSAY_EBUSY, "lease was taken over by '%.200s'", by);
     assay_session_fatal(s, &err);
 }
 
 /* ---- runs ----------------------------------------------------------------- */
 
+static void count_end(struct assay_session *s,
+                      const struct assay_msg_run_end *e)
+{
+    char why[ASSAY_LOG_TEXT];
+
+    if (e->error.code == ASSAY_ECRASH)
+        s->agent->counters.crashes++;
+    else if (e->error.code == ASSAY_ELAYER_TIMEOUT)
+        s->agent->counters.timeouts++;
+    if (e->error.code == 0)
+        assay_log(
+            ASSAY_LOG_INFO,
+            "run-end session=%u run=%u layers=%u missing=%u bytes=%" PRIu64
+            " ms=%" PRIu64,
+            s->number, e->run, e->layers_done, e->layers_missing, e->bytes,
+            e->time_us / 1000);
+    else
+        assay_log(
+            e->error.code == ASSAY_ECANCELLED ? ASSAY_LOG_INFO : ASSAY_LOG_WARN,
+            "run-failed session=%u run=%u layers=%u code=%s why=%s", s->number,
+            e->run, e->layers_done, assay_status_name(e->error.code),
+            assay_log_quote(e->error.text, why));
+}
+
 static int stream_send(void *self, const struct assay_msg *m,
                        const uint8_t *payload, void *ticket)
 {
     struct assay_session *s = self;
+
+    if (m->type == ASSAY_MSG_LAYER_END)
+        s->agent->counters.layers++;
+    else if (m->type == ASSAY_MSG_RUN_END)
+        count_end(s, &m->u.run_end);
 
     /* Results are traffic too: a long run does not lose its lease. */
     if (s->agent->lease.holder == s)
@@ -398,7 +472,7 @@ static void stream_over(void *self, bool fatal)
          * deadline of this state. The stream lives as long as that. */
         if (s->state >= ASSAY_SESSION_CLOSING)
             return;
-        release_lease(s);
+        assay_session_release_lease(s);
         assay_session_enter(s, ASSAY_SESSION_CLOSING);
         assay_conn_shutdown(s->conn);
         return;
@@ -412,12 +486,20 @@ static void stream_over(void *self, bool fatal)
 
 void assay_session_on_start(struct assay_session *s, struct assay_msg *m)
 {
-    struct assay_stream_events to = {stream_send, stream_full, stream_over, s};
+    struct assay_stream_events to = {
+        .send = stream_send,
+        .full = stream_full,
+        .over = stream_over,
+        .self = s,
+        .run_ms = assay_session_deadline(s, ASSAY_DEADLINE_RUN),
+    };
     struct assay_err err = s->given_err;
     uint32_t flags = s->agent->cpu_flags & m->u.run_start.cpumask;
     int rc = err.code;
 
     s->given_err = (struct assay_err){0};
+    if (rc == 0)
+        rc = assay_board_test_judge(&s->agent->test, &err);
     if (rc == 0)
         rc = assay_loaded_check_given(s->loaded, &err);
     if (rc == 0)
@@ -430,6 +512,10 @@ void assay_session_on_start(struct assay_session *s, struct assay_msg *m)
         assay_session_refuse(s, &err);
         return;
     }
+    s->agent->counters.runs++;
+    assay_log(ASSAY_LOG_INFO, "run-start session=%u run=%u sample=%u mode=%s",
+              s->number, m->u.run_start.run, m->u.run_start.sample,
+              m->u.run_start.isolated ? "isolated" : "cumulative");
     assay_session_enter(s, ASSAY_SESSION_RUNNING);
 }
 
@@ -447,7 +533,10 @@ struct assay_session *assay_session_new(struct assay_agent *a,
     assay_frame_decoder_init(&s->decoder, false);
     assay_session_limit(s, false);
     assay_deadline_init(&s->deadline, &a->loop, on_deadline, s);
-    s->open_handles = 2;
+    assay_deadline_init(&s->arrival, &a->loop, assay_session_on_arrival, s);
+    s->open_handles = 3;
+    s->number = (unsigned)++a->counters.sessions;
+    assay_log(ASSAY_LOG_INFO, "connect session=%u", s->number);
     s->next = a->sessions;
     a->sessions = s;
     a->n_sessions++;

@@ -30,11 +30,14 @@ enum assay_session_state {
 
 struct assay_upload {
     bool active;
+    uint64_t begun_ms; /* uv_now() */
     uint8_t sha256[ASSAY_SHA256_LEN];
     uint8_t *data;
     uint64_t total, received;
     struct assay_err err; /* told when the last chunk has come */
 };
+
+enum assay_testing { ASSAY_TEST_NONE, ASSAY_TEST_WANTED, ASSAY_TEST_RUNS };
 
 enum assay_asking { ASSAY_ASK_HELLO, ASSAY_ASK_STATUS, ASSAY_ASK_ACQUIRE };
 
@@ -46,6 +49,10 @@ struct assay_session {
     uint64_t decoder_charge; /* of its buffer, in the agent's budget */
     enum assay_session_state state;
     struct assay_deadline deadline;
+    /* Of what began to arrive and is not whole. */
+    struct assay_deadline arrival;
+    uint64_t message_ms, inputs_ms; /* uv_now() of their begin; 0: none */
+    unsigned number;                /* for the log */
     int open_handles;
     uint32_t send_sequence;
     uint64_t ttl_ms;
@@ -59,8 +66,12 @@ struct assay_session {
     bool paused;
     bool is_stdio;   /* the daemon ends with it */
     bool is_refused; /* was only let in to be told why not */
+    enum assay_testing testing;
+    uint64_t test_memory;
+    bool wants_lease; /* as soon as the board has been tested */
     char want_owner[ASSAY_LEASE_OWNER_MAX + 1];
     bool want_force;
+    char taken_from[ASSAY_LEASE_OWNER_MAX + 1];
     int attempts;
 };
 
@@ -69,6 +80,8 @@ struct assay_session *assay_session_new(struct assay_agent *a,
                                         struct assay_conn *conn);
 void assay_session_end(struct assay_session *s);   /* idempotent, no farewell */
 void assay_session_child(struct assay_session *s); /* SIGCHLD came */
+/* A self-test is over. */
+void assay_session_tested(struct assay_session *s);
 /* Its lease went to somebody else. */
 void assay_session_revoked(void *session, const char *by);
 
@@ -85,17 +98,24 @@ void assay_session_limit(struct assay_session *s, bool has_lease);
 
 void assay_session_enter(struct assay_session *s,
                          enum assay_session_state state);
+uint64_t assay_session_deadline(const struct assay_session *s,
+                                int deadline); /* in ms */
+void assay_session_on_arrival(void *session);
+/* Behind what was received. While nothing is read, nobody is late. */
+void assay_session_arm_arrival(struct assay_session *s);
 int assay_session_send(struct assay_session *s, const struct assay_msg *m);
 /* Answers a request with an error; the session goes on. */
 void assay_session_refuse(struct assay_session *s, const struct assay_err *err);
 /* The last word: an error frame, then the connection ends. */
 void assay_session_fatal(struct assay_session *s, const struct assay_err *err);
+void assay_session_release_lease(struct assay_session *s); /* if it has it */
 void assay_session_pause(struct assay_session *s, bool on);
 
 void assay_session_on_hello(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_status(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_release(struct assay_session *s, struct assay_msg *m);
+void assay_session_on_self_test(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_query(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_put(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_load(struct assay_session *s, struct assay_msg *m);

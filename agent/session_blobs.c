@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent/log.h"
 #include "agent/session.h"
 #include "lib/core/buf.h"
 
@@ -49,6 +50,7 @@ static void begin_upload(struct assay_session *s,
     struct assay_upload *u = &s->upload;
 
     u->active = true;
+    u->begun_ms = uv_now(&s->agent->loop);
     u->total = b->total;
     memcpy(u->sha256, b->sha256, ASSAY_SHA256_LEN);
     if (assay_budget_take(s->agent->blobs, b->total, "constant", &u->err) < 0)
@@ -118,6 +120,17 @@ void assay_session_on_put(struct assay_session *s, struct assay_msg *m)
         end_upload(s);
 }
 
+static void log_load(const struct assay_session *s,
+                     const uint8_t sha256[ASSAY_SHA256_LEN])
+{
+    char hex[2 * 8 + 1], model[ASSAY_LOG_TEXT];
+
+    assay_hex(sha256, 8, hex);
+    assay_log(ASSAY_LOG_INFO, "load session=%u slice=%s layers=%u model=%s",
+              s->number, hex, s->loaded->slice->n_layers,
+              assay_log_quote(s->loaded->slice->model_name, model));
+}
+
 void assay_session_on_load(struct assay_session *s, struct assay_msg *m)
 {
     struct assay_msg answer = {.type = ASSAY_MSG_SLICE_LOADED};
@@ -137,12 +150,15 @@ void assay_session_on_load(struct assay_session *s, struct assay_msg *m)
     answer.u.loaded.layers = s->loaded->slice->n_layers;
     answer.u.loaded.arena_bytes = assay_plan_arena_bytes(s->loaded->plan);
     answer.u.loaded.packed_bytes = assay_plan_packed_bytes(s->loaded->plan);
+    log_load(s, m->u.blob.sha256);
     assay_session_enter(s, ASSAY_SESSION_LOADED);
     assay_session_send(s, &answer);
 }
 
 void assay_session_on_tensor(struct assay_session *s, struct assay_msg *m)
 {
+    if (s->inputs_ms == 0)
+        s->inputs_ms = uv_now(&s->agent->loop) + 1; /* never 0 */
     if (s->given_err.code == 0 &&
         assay_loaded_give(s->loaded, &m->u.run_tensor, m->payload,
                           m->payload_bytes, &s->given_err) < 0 &&

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/log.h"
 #include "agent/session.h"
 #include "lib/net/conn_tls.h"
 #include "proto/version.h"
@@ -15,16 +16,18 @@
 
 static void try_acquire(struct assay_session *s);
 
-static void refuse_busy(struct assay_session *s, const char *owner,
-                        uint64_t left_ms)
+static void refuse_busy(struct assay_session *s,
+                        const struct assay_lease_holder *h)
 {
     struct assay_err err = {0};
 
-    if (owner[0] != '\0')
+    if (h != NULL && h->owner[0] != '\0')
         assay_fail(&err, ASSAY_EBUSY,
-                   "board '%s' is leased to '%.200s', for %" PRIu64
+                   "board '%s' is leased to '%.200s' since %" PRIu64
+                   " s, for %" PRIu64
                    " s more unless it is used (--force takes it over)",
-                   s->agent->board_id, owner, (left_ms + 999) / 1000);
+                   s->agent->board_id, h->owner, h->held_ms / 1000,
+                   (h->left_ms + 999) / 1000);
     else
         assay_fail(&err, ASSAY_EBUSY,
                    "board '%s' is leased by another process that does not "
@@ -33,16 +36,18 @@ static void refuse_busy(struct assay_session *s, const char *owner,
     assay_session_refuse(s, &err);
 }
 
-static void answer_info(struct assay_session *s, const char *owner,
-                        uint64_t left_ms)
+/* h: of another process, NULL: there is none. */
+static void answer_info(struct assay_session *s,
+                        const struct assay_lease_holder *h)
 {
     struct assay_msg m = {.type = ASSAY_MSG_STATUS_REPLY};
     struct assay_msg_info info;
 
     assay_agent_info(s->agent, &info);
-    if (owner[0] != '\0') {
-        info.lease_owner = owner;
-        info.lease_expires_ms = left_ms;
+    if (h != NULL) {
+        info.lease_owner = h->owner;
+        info.lease_expires_ms = h->left_ms;
+        info.lease_held_ms = h->held_ms;
     }
     if (s->asking == ASSAY_ASK_HELLO) {
         m.type = ASSAY_MSG_HELLO_ACK;
@@ -60,22 +65,21 @@ static void answer_info(struct assay_session *s, const char *owner,
     assay_session_send(s, &m);
 }
 
-static void on_answer(void *self, bool found, const char *owner,
-                      uint64_t left_ms)
+static void on_answer(void *self, const struct assay_lease_holder *h)
 {
     struct assay_session *s = self;
 
     s->call = NULL;
     if (s->asking != ASSAY_ASK_ACQUIRE)
-        answer_info(s, found ? owner : "", left_ms);
-    else if (s->want_force && found)
+        answer_info(s, h);
+    else if (s->want_force && h != NULL)
         try_acquire(s);
-    else if (!found && s->attempts < ATTEMPTS / 2) {
+    else if (h == NULL && s->attempts < ATTEMPTS / 2) {
         /* It may have ended just now: once more. */
         s->attempts += ATTEMPTS / 2;
         try_acquire(s);
     } else
-        refuse_busy(s, owner, left_ms);
+        refuse_busy(s, h);
     if (s->call == NULL)
         assay_session_pause(s, false);
 }
@@ -94,7 +98,7 @@ static void tell_info(struct assay_session *s, enum assay_asking asking)
 {
     s->asking = asking;
     if (s->agent->lease.listener != NULL || !ask(s, NULL))
-        answer_info(s, "", 0);
+        answer_info(s, NULL);
 }
 
 void assay_session_on_hello(struct assay_session *s, struct assay_msg *m)
@@ -120,9 +124,13 @@ void assay_session_on_status(struct assay_session *s, struct assay_msg *m)
 static void granted(struct assay_session *s)
 {
     struct assay_msg m = {.type = ASSAY_MSG_LEASE_GRANTED};
+    char owner[ASSAY_LOG_TEXT];
 
     m.u.lease.ttl_ms = s->ttl_ms;
     assay_session_limit(s, true);
+    m.u.lease.taken_from = s->taken_from;
+    assay_log(ASSAY_LOG_INFO, "lease-granted session=%u owner=%s ms=%" PRIu64,
+              s->number, assay_log_quote(s->want_owner, owner), s->ttl_ms);
     assay_session_enter(s, ASSAY_SESSION_LEASED);
     assay_session_send(s, &m);
 }
@@ -134,12 +142,16 @@ static void try_acquire(struct assay_session *s)
     int rc;
 
     if (l->listener != NULL && !s->want_force) {
-        refuse_busy(s, l->owner, assay_lease_left_ms(l));
+        const struct assay_lease_holder h = {l->owner, assay_lease_left_ms(l),
+                                             assay_lease_held_ms(l)};
+
+        refuse_busy(s, &h);
         return;
     }
     if (l->listener != NULL) {
         void *holder = l->holder;
 
+        snprintf(s->taken_from, sizeof(s->taken_from), "%s", l->owner);
         assay_lease_release(l);
         assay_session_revoked(holder, s->want_owner);
     }
@@ -167,6 +179,17 @@ static void name_owner(struct assay_session *s, const char *owner)
         snprintf(s->want_owner, sizeof(s->want_owner), "%s", owner);
 }
 
+static void acquire(struct assay_session *s)
+{
+    struct assay_err err = {0};
+
+    s->asking = ASSAY_ASK_ACQUIRE;
+    if (assay_board_test_judge(&s->agent->test, &err) < 0)
+        assay_session_refuse(s, &err);
+    else
+        try_acquire(s);
+}
+
 void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
 {
     uint64_t ttl = m->u.lease.ttl_ms;
@@ -178,9 +201,48 @@ void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
                                    : ttl;
     name_owner(s, m->u.lease.owner);
     s->want_force = m->u.lease.force;
+    s->taken_from[0] = '\0';
     s->attempts = 0;
-    s->asking = ASSAY_ASK_ACQUIRE;
-    try_acquire(s);
+    if (s->agent->test.health == ASSAY_HEALTH_TESTING) {
+        s->wants_lease = true;
+        assay_session_pause(s, true);
+    } else
+        acquire(s);
+}
+
+void assay_session_on_self_test(struct assay_session *s, struct assay_msg *m)
+{
+    s->testing = ASSAY_TEST_WANTED;
+    s->test_memory = m->u.number;
+    assay_session_pause(s, true);
+    assay_agent_test(s->agent);
+}
+
+static void tell_test(struct assay_session *s)
+{
+    const struct assay_board_test *t = &s->agent->test;
+    struct assay_msg m = {.type = ASSAY_MSG_SELF_TEST_REPLY};
+
+    for (unsigned i = 0; i <= t->n_items; i++) {
+        assay_board_test_msg(t, i, &m.u.self_test);
+        assay_session_send(s, &m);
+    }
+}
+
+void assay_session_tested(struct assay_session *s)
+{
+    if (s->state >= ASSAY_SESSION_CLOSING)
+        return;
+    if (s->testing == ASSAY_TEST_RUNS) {
+        s->testing = ASSAY_TEST_NONE;
+        tell_test(s);
+    } else if (s->wants_lease) {
+        s->wants_lease = false;
+        acquire(s);
+    } else
+        return;
+    if (s->call == NULL)
+        assay_session_pause(s, false);
 }
 
 void assay_session_on_release(struct assay_session *s, struct assay_msg *m)
@@ -191,8 +253,7 @@ void assay_session_on_release(struct assay_session *s, struct assay_msg *m)
     assay_session_drop_upload(s);
     assay_loaded_close(s->loaded);
     s->loaded = NULL;
-    if (s->agent->lease.holder == s)
-        assay_lease_release(&s->agent->lease);
+    assay_session_release_lease(s);
     assay_session_limit(s, false);
     assay_session_enter(s, ASSAY_SESSION_READY);
     assay_session_send(s, &answer);

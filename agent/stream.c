@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/log.h"
 #include "agent/run_error.h"
 #include "lib/core/buf.h"
 
@@ -29,6 +28,8 @@ struct assay_stream {
     uint32_t run;
     bool *layers; /* owned; NULL: all */
     uint64_t layer_ms, stall_ms;
+    uint64_t due_us; /* end of the whole run */
+    bool overdue;
     uint64_t credit;
     uint64_t position;    /* read out of the ring */
     uint64_t released;    /* given back to the worker */
@@ -199,12 +200,16 @@ static void send_end(struct assay_stream *s)
             e->text = s->done.reason;
         }
     } else {
-        struct assay_run_error r = {
-            s->reason,   s->worker.status,        s->layer_ms,
-            s->stall_ms, &s->worker.ring->status, s->loaded->slice};
+        struct assay_run_error r = {.reason = s->reason,
+                                    .overdue = s->overdue,
+                                    .status = s->worker.status,
+                                    .layer_ms = s->layer_ms,
+                                    .stall_ms = s->stall_ms,
+                                    .run_ms = s->events.run_ms,
+                                    .page = &s->worker.ring->status,
+                                    .slice = s->loaded->slice};
 
         assay_run_error_tell(&r, &err, e);
-        assay_log(ASSAY_LOG_WARN, "run %u: %s", s->run, err.text);
     }
     send_msg(s, &m);
 }
@@ -433,7 +438,9 @@ static void arm(struct assay_stream *s)
     uint64_t now = assay_now_us();
     int64_t left = INT64_MAX, stall;
 
-    if (!s->reaped && s->reason == 0)
+    if (s->reason == 0)
+        left = (int64_t)s->due_us - (int64_t)now;
+    if (!s->reaped && s->reason == 0 && layer_left_us(s, now) < left)
         left = layer_left_us(s, now);
     if (s->in_flight > 0 || s->blocked) {
         stall = (int64_t)(s->progress_us + s->stall_ms * 1000) - (int64_t)now;
@@ -452,8 +459,15 @@ static void on_deadline(void *self)
     struct assay_stream *s = self;
     uint64_t now = assay_now_us();
 
+    if (s->reason == 0 && !s->reaped && now >= s->due_us) {
+        s->overdue = true;
+        kill_for(s, ASSAY_ELAYER_TIMEOUT);
+    }
+    s->overdue = s->overdue || (s->reason == 0 && now >= s->due_us);
+    /* A client that takes a little now and then is late in the end, too. */
     if ((s->in_flight > 0 || s->blocked) &&
-        now >= s->progress_us + s->stall_ms * 1000) {
+        (now >= s->progress_us + s->stall_ms * 1000 ||
+         (s->reaped && s->overdue))) {
         kill_for(s, ASSAY_ECLIENT_STALLED);
         if (s->reaped) {
             s->reason = ASSAY_ECLIENT_STALLED;
@@ -532,6 +546,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     s->stall_ms = clamp_ms(request->stall_timeout_ms, DEFAULT_STALL_MS);
     s->credit = request->credit;
     s->progress_us = assay_now_us();
+    s->due_us = s->progress_us + events->run_ms * 1000;
     run.layer_us = s->layer_ms * 1000;
     rc = charge_run(s, err);
     run.probe_memory = (size_t)assay_budget_free(s->blobs);

@@ -33,6 +33,7 @@ struct assay_stream_events {
      * abandon the stream; may be told again. */
     void (*over)(void *self, bool fatal);
     void *self;
+    uint64_t run_ms; /* the run is ended after so long */
 };
 
 int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,

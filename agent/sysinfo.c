@@ -172,3 +172,86 @@ void assay_sysinfo_read(struct assay_sysinfo *out)
 #endif
     out->cores = cores > 0 ? (uint32_t)cores : 1;
 }
+
+/* ---- sensors ----------------------------------------------------------------- */
+
+#define SENSORS_MAX 256 /* zones, cores */
+
+const char *assay_sysinfo_sysfs(void)
+{
+    const char *folder = getenv("ASSAYD_SYSFS");
+
+    return folder != NULL && *folder != '\0' ? folder : "/sys";
+}
+
+/* false: no number there. */
+static bool read_number(const char *path, int64_t lo, int64_t hi, int64_t *out)
+{
+    char text[32], *end;
+    long long v;
+
+    read_line(path, text, sizeof(text));
+    v = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || v < lo || v > hi)
+        return false;
+    *out = v;
+    return true;
+}
+
+static void read_zones(const char *sysfs, struct assay_sensors *out)
+{
+    char path[512];
+    int64_t mc;
+
+    for (int i = 0; i < SENSORS_MAX; i++) {
+        snprintf(path, sizeof(path), "%.400s/class/thermal/thermal_zone%d/type",
+                 sysfs, i);
+        if (access(path, R_OK) < 0)
+            return;
+        snprintf(path, sizeof(path), "%.400s/class/thermal/thermal_zone%d/temp",
+                 sysfs, i);
+        if (!read_number(path, -100000, 300000, &mc) || mc == 0 ||
+            (out->temperature_mc != 0 && mc <= out->temperature_mc))
+            continue;
+        out->temperature_mc = (int32_t)mc;
+        snprintf(path, sizeof(path), "%.400s/class/thermal/thermal_zone%d/type",
+                 sysfs, i);
+        read_line(path, out->zone, sizeof(out->zone));
+    }
+}
+
+void assay_sysinfo_sensors(const char *sysfs, struct assay_sensors *out)
+{
+    char path[512];
+    int64_t khz, max;
+
+    memset(out, 0, sizeof(*out));
+    read_zones(sysfs, out);
+    for (int i = 0; i < SENSORS_MAX; i++) {
+        snprintf(path, sizeof(path),
+                 "%.400s/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq",
+                 sysfs, i);
+        if (!read_number(path, 1, 100000000, &khz))
+            return;
+        snprintf(path, sizeof(path),
+                 "%.400s/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq",
+                 sysfs, i);
+        if (!read_number(path, 1, 100000000, &max))
+            max = khz;
+        if ((uint64_t)khz > out->khz) {
+            out->khz = (uint64_t)khz;
+            out->max_khz = (uint64_t)max;
+        }
+    }
+}
+
+uint64_t assay_sysinfo_resident(void)
+{
+    char text[128];
+    unsigned long long total, resident;
+
+    read_line("/proc/self/statm", text, sizeof(text));
+    if (sscanf(text, "%llu %llu", &total, &resident) != 2)
+        return 0;
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}

@@ -23,4 +23,15 @@ void assay_sysinfo_runtime(const char *folders, char *out, uint32_t cap);
 void assay_sysinfo_features(uint64_t hwcap, uint64_t hwcap2, char *out,
                             uint32_t cap);
 
+/* What heats and slows a board; 0 and "" where it offers nothing. */
+struct assay_sensors {
+    int32_t temperature_mc; /* of the hottest zone, thousandths of a degree */
+    char zone[32];          /* its type */
+    uint64_t khz, max_khz;  /* of the core that is fastest now */
+};
+/* sysfs: "/sys", or a folder like it. */
+void assay_sysinfo_sensors(const char *sysfs, struct assay_sensors *out);
+const char *assay_sysinfo_sysfs(void); /* ASSAYD_SYSFS, else "/sys" */
+uint64_t assay_sysinfo_resident(void); /* bytes of this process; 0 unknown */
+
 #endif

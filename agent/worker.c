@@ -227,6 +227,12 @@ static void go_first(void)
     close(fd);
 }
 
+void assay_worker_enter(int a, int b)
+{
+    close_others(a, b);
+    own_signals();
+}
+
 /* The arena is outside of the heap: a kernel that writes past it dies. */
 static void *map_arena(size_t bytes)
 {
@@ -326,8 +332,7 @@ int assay_worker_start(struct assay_worker *w,
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
             _exit(1);
-        close_others(ready[1], space[0]);
-        own_signals();
+        assay_worker_enter(ready[1], space[0]);
         go_first();
         child_main(ring, ready[1], space[0], run);
     }

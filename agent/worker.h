@@ -33,6 +33,9 @@ struct assay_worker_run {
 int assay_worker_start(struct assay_worker *w,
                        const struct assay_worker_run *run,
                        struct assay_err *err) ASSAY_MUST_CHECK;
+/* In a child after fork: closes all but two descriptors, so that a peer sees
+ * its connection end with the parent, and takes signals as they come. */
+void assay_worker_enter(int a, int b);
 void assay_worker_kill(struct assay_worker *w);
 /* true once the process is reaped; never waits. */
 bool assay_worker_reap(struct assay_worker *w);

@@ -19,6 +19,9 @@
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"
 
+struct assay_msg_info;      /* proto/codec.h */
+struct assay_msg_self_test; /* likewise */
+
 /* What hello (or this process) says of itself; strings owned by backend. */
 struct assay_backend_info {
     const char *board_id; /* "local" for this process */
@@ -34,6 +37,7 @@ struct assay_backend_info {
     uint64_t uptime_s;
     const char *lease_owner; /* "" free */
     uint32_t lease_expires_s;
+    const struct assay_msg_info *agent; /* all that it says; NULL: local */
 };
 
 struct assay_run_tensor {
@@ -81,6 +85,13 @@ struct assay_backend_vtable {
                 struct assay_err *err);
     int (*run)(struct assay_backend *b, const struct assay_backend_run *run,
                const struct assay_results *results, struct assay_err *err);
+    /* Tests kernels, memory and clock, and tells what it looked at, one by
+     * one, the end of all last. memory_bytes: at most so much memory, 0: the
+     * board's choice. */
+    int (*self_test)(struct assay_backend *b, uint64_t memory_bytes,
+                     void (*found)(void *self,
+                                   const struct assay_msg_self_test *item),
+                     void *self, struct assay_err *err);
     /* Bytes received so far, for the last line of a report. */
     uint64_t (*received)(struct assay_backend *b);
     void (*close)(struct assay_backend *b); /* frees b */
@@ -92,6 +103,8 @@ struct assay_client_options {
     const char *owner;   /* of the lease: "user@host pid" */
     bool force;          /* take a lease over */
     struct assay_tls_files tls; /* of a target behind TLS */
+    /* It was taken from that owner. May be NULL. */
+    void (*taken)(const char *owner);
     /* Polled while waiting: true ends the wait with ASSAY_ECANCELLED. */
     const volatile int *interrupted;
 };

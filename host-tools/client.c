@@ -395,7 +395,7 @@ static void client_close(struct assay_backend *b)
 
 /* ---- info ----------------------------------------------------------------- */
 
-static void printable(const char *s)
+void assay_client_printable(const char *s)
 {
     /* The strings are ours by info_msg; const is for everybody else. */
     for (char *p = (char *)(uintptr_t)s; *p != '\0'; p++) {
@@ -419,13 +419,11 @@ static int client_info(struct assay_backend *b, struct assay_backend_info *out,
         return rc;
     assay_msg_close(&c->info_msg);
     c->info_msg = answer;
-    printable(i->board_id);
-    printable(i->soc);
-    printable(i->runtime);
-    printable(i->build_id);
-    printable(i->kernels);
-    printable(i->features);
-    printable(i->lease_owner);
+#define ASSAY_INFO_TEXT(field) assay_client_printable(i->field);
+#define ASSAY_INFO_NUMBER(type, field)
+#include "proto/info.def"
+#undef ASSAY_INFO_TEXT
+#undef ASSAY_INFO_NUMBER
     *out = (struct assay_backend_info){
         .board_id = i->board_id,
         .soc = i->soc,
@@ -441,6 +439,7 @@ static int client_info(struct assay_backend *b, struct assay_backend_info *out,
         .uptime_s = i->uptime_s,
         .lease_owner = i->lease_owner,
         .lease_expires_s = (uint32_t)((i->lease_expires_ms + 999) / 1000),
+        .agent = &c->info_msg.u.info,
     };
     return 0;
 }
@@ -454,6 +453,7 @@ static const struct assay_backend_vtable vtable = {
     .info = client_info,
     .load = assay_client_load,
     .run = assay_client_run,
+    .self_test = assay_client_self_test,
     .received = client_received,
     .close = client_close,
 };
@@ -489,6 +489,7 @@ static int prepare(struct assay_client **out,
         options->timeout_ms != 0 ? options->timeout_ms : TIMEOUT_DEFAULT_MS;
     c->interrupted = options->interrupted;
     c->force = options->force;
+    c->taken = options->taken;
     *out = c;
     return 0;
 }

@@ -29,6 +29,7 @@ struct assay_client {
     const volatile int *interrupted; /* borrowed, may be NULL */
     char owner[201];
     bool force, dialled, leased;
+    void (*taken)(const char *owner);
     int dial_status;
     bool ended; /* the peer's end, or a failure of the connection */
     int end_status;
@@ -66,6 +67,13 @@ int assay_client_expect(struct assay_client *c, enum assay_msg_type want,
 int assay_client_told(struct assay_client *c, const struct assay_msg_error *e,
                       struct assay_err *err);
 
+/* Control bytes of a decoded string become '?': it goes to a terminal. */
+void assay_client_printable(const char *s);
+
+int assay_client_self_test(struct assay_backend *b, uint64_t memory_bytes,
+                           void (*found)(void *self,
+                                         const struct assay_msg_self_test *),
+                           void *self, struct assay_err *err);
 int assay_client_load(struct assay_backend *b, const struct assay_slice *slice,
                       struct assay_err *err);
 int assay_client_run(struct assay_backend *b,

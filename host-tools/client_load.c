@@ -29,12 +29,17 @@ static int acquire(struct assay_client *c, struct assay_err *err)
 
     if (c->leased)
         return 0;
-    m.u.lease = (struct assay_msg_lease){c->owner, LEASE_TTL_MS, c->force};
+    m.u.lease = (struct assay_msg_lease){
+        .owner = c->owner, .ttl_ms = LEASE_TTL_MS, .force = c->force};
     rc = assay_client_send(c, &m, NULL, err);
     if (rc == 0)
         rc = assay_client_expect(c, ASSAY_MSG_LEASE_GRANTED, &answer, err);
     if (rc < 0)
         return rc;
+    if (answer.u.lease.taken_from[0] != '\0' && c->taken != NULL) {
+        assay_client_printable(answer.u.lease.taken_from);
+        c->taken(answer.u.lease.taken_from);
+    }
     assay_msg_close(&answer);
     c->leased = true;
     return 0;

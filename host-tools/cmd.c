@@ -21,6 +21,15 @@ int assay_cmd_failed(const struct assay_err *err)
     return (int)assay_status_class(err->code);
 }
 
+static void tell_taken(const char *owner)
+{
+    char line[320];
+
+    fprintf(stderr, "%s\n",
+            assay_message(line, sizeof(line), ASSAY_MSG_LEASE_TAKEN, "owner",
+                          owner, NULL));
+}
+
 int assay_cmd_open_board(struct assay_backend **out,
                          const struct assay_options *o, struct assay_err *err)
 {
@@ -32,6 +41,7 @@ int assay_cmd_open_board(struct assay_backend **out,
         .owner = owner,
         .force = o->force,
         .tls = {.cert = o->tls_cert, .key = o->tls_key, .ca = o->tls_ca},
+        .taken = tell_taken,
         .interrupted = assay_interrupt_abandon(),
     };
 

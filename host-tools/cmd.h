@@ -9,6 +9,7 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_import(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_show(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_info(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_self_test(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_explain(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_pinpoint(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_impact(const struct assay_options *o, int argc, char **argv);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,6 +7,8 @@
 #include "host-tools/cmd.h"
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
+#include "host-tools/report/json_text.h"
+#include "proto/codec.h"
 
 /* The rungs below the highest one: "  (also neon, scalar)". */
 static const char *also_of(const char *kernels, char *out, size_t cap)
@@ -41,9 +44,94 @@ static const char *uptime_of(uint64_t s, char *out, size_t cap)
     return out;
 }
 
+/* What follows the kernels: how the self-test ended. */
+static const char *health_of(const struct assay_msg_info *a, char *out,
+                             size_t cap)
+{
+    out[0] = '\0';
+    if (a->health == ASSAY_HEALTH_GOOD)
+        assay_message(out, cap, ASSAY_MSG_INFO_HEALTH_GOOD, "checks",
+                      assay_num_u(a->self_test_checks).text, "seconds",
+                      assay_num_f(2, (double)a->self_test_us / 1e6).text, NULL);
+    else if (a->health == ASSAY_HEALTH_TESTING)
+        assay_message(out, cap, ASSAY_MSG_INFO_HEALTH_TESTING, NULL);
+    else if (a->health == ASSAY_HEALTH_BAD)
+        assay_message(out, cap, ASSAY_MSG_INFO_HEALTH_BAD, "what",
+                      a->health_text, NULL);
+    return out;
+}
+
+static void print_sensors(const struct assay_msg_info *a)
+{
+    char text[128], degrees[64], mhz[64];
+
+    if (a->temperature_mc == 0 && a->frequency_khz == 0)
+        return;
+    assay_message(degrees, sizeof(degrees),
+                  a->temperature_mc != 0 ? ASSAY_MSG_INFO_TEMPERATURE
+                                         : ASSAY_MSG_INFO_NO_TEMPERATURE,
+                  "degrees", assay_num_f(1, a->temperature_mc / 1000.0).text,
+                  NULL);
+    assay_message(mhz, sizeof(mhz),
+                  a->frequency_khz != 0 ? ASSAY_MSG_INFO_FREQUENCY
+                                        : ASSAY_MSG_INFO_NO_FREQUENCY,
+                  "mhz", assay_num_u(a->frequency_khz / 1000).text, NULL);
+    printf("%s\n",
+           assay_message(text, sizeof(text), ASSAY_MSG_INFO_SENSORS,
+                         "temperature", degrees, "frequency", mhz, NULL));
+}
+
+/* What only an agent knows of itself. */
+static void print_agent(const struct assay_msg_info *a)
+{
+    char text[512];
+
+    printf("%s\n",
+           assay_message(text, sizeof(text), ASSAY_MSG_INFO_MEMORY, "blobs",
+                         assay_num_bytes(a->blob_bytes).text, "high",
+                         assay_num_bytes(a->memory_high).text, "rss",
+                         assay_num_bytes(a->rss_bytes).text, NULL));
+    printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_INFO_COUNTS,
+                                 "sessions", assay_num_u(a->sessions).text,
+                                 "refused", assay_num_u(a->refused).text,
+                                 "runs", assay_num_u(a->runs).text, "layers",
+                                 assay_num_u(a->layers).text, "crashes",
+                                 assay_num_u(a->crashes).text, "timeouts",
+                                 assay_num_u(a->timeouts).text, "in",
+                                 assay_num_bytes(a->bytes_in).text, "out",
+                                 assay_num_bytes(a->bytes_out).text, NULL));
+    if (a->tls_full + a->tls_resumed > 0)
+        printf("%s\n",
+               assay_message(text, sizeof(text), ASSAY_MSG_INFO_TLS, "full",
+                             assay_num_u(a->tls_full).text, "resumed",
+                             assay_num_u(a->tls_resumed).text, NULL));
+}
+
+static void print_lease(const struct assay_backend_info *i)
+{
+    char text[768], lease[320];
+
+    if (i->lease_owner[0] == '\0')
+        assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_FREE, NULL);
+    else
+        assay_message(
+            lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_HELD, "owner",
+            i->lease_owner, "held",
+            assay_num_u(i->agent != NULL ? i->agent->lease_held_ms / 1000 : 0)
+                .text,
+            "seconds", assay_num_u(i->lease_expires_s).text, NULL);
+    printf("%s\n",
+           assay_message(text, sizeof(text), ASSAY_MSG_INFO_LEASE, "lease",
+                         lease, "used", assay_num_bytes(i->memory_used).text,
+                         "limit", assay_num_bytes(i->memory_limit).text,
+                         "constants", assay_num_u(i->constants).text, NULL));
+}
+
 static void print_info(const struct assay_backend_info *i)
 {
-    char text[768], features[256] = "", also[96], up[32], lease[256];
+    static const struct assay_msg_info none;
+    const struct assay_msg_info *agent = i->agent != NULL ? i->agent : &none;
+    char text[768], features[256] = "", also[96], up[32], health[400];
 
     if (i->features[0] != '\0')
         snprintf(features, sizeof(features), "%s%.200s",
@@ -57,21 +145,77 @@ static void print_info(const struct assay_backend_info *i)
     printf("%s\n",
            assay_message(text, sizeof(text), ASSAY_MSG_INFO_KERNELS, "kernels",
                          i->kernels, "also",
-                         also_of(i->kernels, also, sizeof(also)), NULL));
+                         also_of(i->kernels, also, sizeof(also)), "health",
+                         health_of(agent, health, sizeof(health)), NULL));
     if (i->runtime[0] != '\0')
         printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_INFO_RUNTIME,
                                      "files", i->runtime, NULL));
-    if (i->lease_owner[0] == '\0')
-        assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_FREE, NULL);
-    else
-        assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_HELD, "owner",
-                      i->lease_owner, "seconds",
-                      assay_num_u(i->lease_expires_s).text, NULL);
-    printf("%s\n",
-           assay_message(text, sizeof(text), ASSAY_MSG_INFO_LEASE, "lease",
-                         lease, "used", assay_num_bytes(i->memory_used).text,
-                         "limit", assay_num_bytes(i->memory_limit).text,
-                         "constants", assay_num_u(i->constants).text, NULL));
+    print_sensors(agent);
+    print_lease(i);
+    if (agent->health != ASSAY_HEALTH_UNKNOWN)
+        print_agent(agent);
+}
+
+/* The names are those of Info on the wire, texts and numbers. */
+static json_t *to_json(const struct assay_backend_info *i)
+{
+    json_t *root = json_object();
+    bool good = root != NULL;
+
+#define ASSAY_INFO_TEXT(field) \
+    good = good && json_object_set_new(root, #field, \
+                                       assay_json_text(i->agent->field)) == 0;
+#define ASSAY_INFO_NUMBER(type, field) \
+    good = good && \
+           json_object_set_new( \
+               root, #field, json_integer((json_int_t)i->agent->field)) == 0;
+    good = good && json_object_set_new(root, "schema",
+                                       json_string("assay-info/1")) == 0;
+    good = good && json_object_set_new(root, "protocol",
+                                       json_integer(i->protocol)) == 0;
+#include "proto/info.def"
+#undef ASSAY_INFO_TEXT
+#undef ASSAY_INFO_NUMBER
+    if (!good) {
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
+/* This process is no agent: what it has of the same. */
+static void info_of_local(const struct assay_backend_info *i,
+                          struct assay_msg_info *out)
+{
+    *out = (struct assay_msg_info){
+#define ASSAY_INFO_TEXT(field) .field = "",
+#define ASSAY_INFO_NUMBER(type, field)
+#include "proto/info.def"
+#undef ASSAY_INFO_TEXT
+#undef ASSAY_INFO_NUMBER
+    };
+    out->board_id = i->board_id;
+    out->build_id = i->build_id;
+    out->kernels = i->kernels;
+    out->features = i->features;
+    out->cpu_flags = i->cpu_flags;
+    out->memory_used = i->memory_used;
+}
+
+static int report(struct assay_backend_info *i, const struct assay_options *o,
+                  struct assay_err *err)
+{
+    struct assay_msg_info local;
+
+    if (!o->json_stdout)
+        print_info(i);
+    if (!o->json_stdout && o->json == NULL)
+        return 0;
+    if (i->agent == NULL) {
+        info_of_local(i, &local);
+        i->agent = &local;
+    }
+    return assay_cmd_write_json(o, to_json(i), err);
 }
 
 int assay_cmd_info(const struct assay_options *o, int argc, char **argv)
@@ -87,10 +231,10 @@ int assay_cmd_info(const struct assay_options *o, int argc, char **argv)
     rc = assay_cmd_open_board(&b, o, &err);
     if (rc == 0)
         rc = b->vt->info(b, &info, &err);
+    if (rc == 0)
+        rc = report(&info, o, &err);
     if (rc < 0)
         code = assay_cmd_failed(&err);
-    else
-        print_info(&info);
     if (b != NULL)
         b->vt->close(b);
     return code;

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "host-tools/local_self_test.h"
+
 #include "kernels/cpu.h"
 #include "lib/engine/run.h"
 
@@ -99,6 +101,16 @@ static int local_info(struct assay_backend *b, struct assay_backend_info *out,
         out->memory_used =
             assay_plan_arena_bytes(l->plan) + assay_plan_packed_bytes(l->plan);
     return 0;
+}
+
+static int local_self_test(struct assay_backend *b, uint64_t memory_bytes,
+                           void (*found)(void *self,
+                                         const struct assay_msg_self_test *),
+                           void *self, struct assay_err *err)
+{
+    (void)err;
+    return assay_local_self_test(((struct local *)b)->cpumask, memory_bytes,
+                                 found, self);
 }
 
 static int local_load(struct assay_backend *b, const struct assay_slice *slice,
@@ -251,6 +263,7 @@ static const struct assay_backend_vtable LOCAL = {
     .info = local_info,
     .load = local_load,
     .run = local_run,
+    .self_test = local_self_test,
     .received = local_received,
     .close = local_close,
 };

@@ -17,6 +17,7 @@ static const struct {
     {ASSAY_CMD_SHOW, assay_cmd_show, false},
     {ASSAY_CMD_INFO, assay_cmd_info, false},
     {ASSAY_CMD_DEPLOY, assay_cmd_deploy, false},
+    {ASSAY_CMD_SELF_TEST, assay_cmd_self_test, false},
     {ASSAY_CMD_FIT, assay_cmd_fit_arith, false},
     {ASSAY_CMD_PINPOINT, assay_cmd_pinpoint, true},
     {ASSAY_CMD_EXPLAIN, assay_cmd_explain, false},

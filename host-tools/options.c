@@ -46,6 +46,8 @@ static const struct {
     {ASSAY_CMD_INFO, "info", "", "say what a board is"},
     {ASSAY_CMD_DEPLOY, "deploy", "ssh:USER@HOST[:PATH]",
      "put the agent on a board, check it, replace it as a whole"},
+    {ASSAY_CMD_SELF_TEST, "self-test", "",
+     "test a board's kernels, memory and clock"},
     {ASSAY_CMD_PINPOINT, "pinpoint", "CASE | -m MODEL -i INPUT -r REFERENCE",
      "say why layers differ: of the reference, or of --got"},
     {ASSAY_CMD_REPLAY, "replay", "FILE.assay",
@@ -76,7 +78,7 @@ static const struct {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "self-test", "nightly", "history", "report", "vectors",
+    "compare", "nightly", "history", "report", "vectors",
 };
 
 static const struct {

@@ -149,10 +149,10 @@ struct assay_run {
     struct assay_run_probes *probes;       /* run_probe.h; NULL: none */
     struct assay_run_inputs *inputs_found; /* run_input.h, in arena; or NULL */
     struct assay_preflight preflight;
-    struct assay_run_resume *resume; /* run_resume.h; NULL: nothing is kept */
+    struct assay_run_resume *resume;   /* run_resume.h; NULL: nothing is kept */
     struct assay_run_repeats *repeats; /* run_repeat.h; NULL: not wanted */
-    struct assay_run_chain *chain; /* run_chain.h; NULL: a bundle's run */
-    struct assay_run_steps *steps; /* run_picture.c, in arena; or NULL */
+    struct assay_run_chain *chain;     /* run_chain.h; NULL: a bundle's run */
+    struct assay_run_steps *steps;     /* run_picture.c, in arena; or NULL */
 };
 
 /* select.c: fills run and selected of every layer. */

@@ -7,6 +7,7 @@
 #include "lib/core/buf.h"
 #include "proto/assay.pb-c.h"
 #include "proto/codec_alloc.h"
+#include "proto/codec_info.h"
 
 /* What an honest header may need when decoded: digests and texts come over
  * as they are, and what is many small fields (a probe) is small. */
@@ -93,36 +94,6 @@ static int check_chunk(uint64_t offset, uint64_t total, uint32_t payload,
                           "message %s: chunk at %" PRIu64 " is empty",
                           assay_msg_name(type), offset);
     return 0;
-}
-
-static void get_info(const Assay__Pb__Info *in, struct assay_msg_info *out)
-{
-    static const Assay__Pb__Info none = ASSAY__PB__INFO__INIT;
-
-    if (in == NULL)
-        in = &none;
-    *out = (struct assay_msg_info){
-        .build_id = in->build_id,
-        .board_id = in->board_id,
-        .runtime = in->runtime,
-        .soc = in->soc,
-        .firmware = in->firmware,
-        .machine = in->machine,
-        .features = in->features,
-        .kernels = in->kernels,
-        .lease_owner = in->lease_owner,
-        .backends = in->backends,
-        .cpu_flags = in->cpu_flags,
-        .cores = in->cores,
-        .blobs = in->blobs,
-        .memory_limit = in->memory_limit,
-        .memory_used = in->memory_used,
-        .uptime_s = in->uptime_s,
-        .lease_expires_ms = in->lease_expires_ms,
-        .header_limit = in->header_limit,
-        .tile_limit = in->tile_limit,
-        .chunk_limit = in->chunk_limit,
-    };
 }
 
 static int get_error(const Assay__Pb__Error *in, struct assay_msg_error *out,
@@ -432,15 +403,16 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
         m->u.hello_ack.version = env->hello_ack->version;
         m->u.hello_ack.version_min = env->hello_ack->version_min;
         m->u.hello_ack.version_max = env->hello_ack->version_max;
-        get_info(env->hello_ack->info, &m->u.hello_ack.info);
+        assay_codec_get_info(env->hello_ack->info, &m->u.hello_ack.info);
         return 0;
     case ASSAY_MSG_STATUS_REPLY:
-        get_info(env->status_reply->info, &m->u.info);
+        assay_codec_get_info(env->status_reply->info, &m->u.info);
         return 0;
     case ASSAY_MSG_LEASE_ACQUIRE:
         return get_lease(env->lease_acquire, &m->u.lease, err);
     case ASSAY_MSG_LEASE_GRANTED:
         m->u.lease.ttl_ms = env->lease_granted->ttl_ms;
+        m->u.lease.taken_from = env->lease_granted->taken_from;
         return 0;
     case ASSAY_MSG_LEASE_RELEASE:
     case ASSAY_MSG_LEASE_RELEASED:
@@ -455,6 +427,12 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
         return get_run_start(env->run_start, &m->u.run_start, err);
     case ASSAY_MSG_CREDIT: m->u.number = env->credit->bytes; return 0;
     case ASSAY_MSG_CANCEL: m->u.number = env->cancel->run; return 0;
+    case ASSAY_MSG_SELF_TEST:
+        m->u.number = env->self_test->memory_bytes;
+        return 0;
+    case ASSAY_MSG_SELF_TEST_REPLY:
+        return assay_codec_get_self_test(env->self_test_reply, &m->u.self_test,
+                                         err);
     case ASSAY_MSG_PING: m->u.number = env->ping->nonce; return 0;
     case ASSAY_MSG_PONG: m->u.number = env->pong->nonce; return 0;
     case ASSAY_MSG_ERROR:

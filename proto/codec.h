@@ -37,12 +37,19 @@ struct assay_msg_hello {
     const char *build_id;
 };
 
+/* Strings "" where nothing is known. */
 struct assay_msg_info {
-    const char *build_id, *board_id, *soc, *firmware, *machine, *features;
-    const char *kernels, *lease_owner, *backends, *runtime;
-    uint32_t cpu_flags, cores, blobs;
-    uint64_t memory_limit, memory_used, uptime_s, lease_expires_ms;
-    uint32_t header_limit, tile_limit, chunk_limit;
+#define ASSAY_INFO_TEXT(field) const char *field;
+#define ASSAY_INFO_NUMBER(type, field) type field;
+#include "proto/info.def"
+#undef ASSAY_INFO_TEXT
+#undef ASSAY_INFO_NUMBER
+};
+enum assay_health {
+    ASSAY_HEALTH_UNKNOWN = 0, /* of an agent that has no self-test */
+    ASSAY_HEALTH_TESTING = 1,
+    ASSAY_HEALTH_GOOD = 2,
+    ASSAY_HEALTH_BAD = 3,
 };
 
 struct assay_msg_hello_ack {
@@ -54,6 +61,7 @@ struct assay_msg_lease {
     const char *owner; /* 1..200 bytes in an acquire */
     uint64_t ttl_ms;
     bool force;
+    const char *taken_from; /* in a grant that was forced; else "" */
 };
 
 struct assay_msg_digests {
@@ -116,6 +124,28 @@ struct assay_msg_layer_probe {
     struct assay_probe probe; /* assay_probe_bad_field() finds nothing */
 };
 
+enum assay_self_test_kind {
+    ASSAY_SELF_TEST_KERNEL = 1,
+    ASSAY_SELF_TEST_MEMORY = 2,
+    ASSAY_SELF_TEST_CLOCK = 3,
+    ASSAY_SELF_TEST_TEMPERATURE = 4,
+    ASSAY_SELF_TEST_FREQUENCY = 5,
+    ASSAY_SELF_TEST_END = 6, /* the verdict on all */
+};
+enum assay_self_test_verdict {
+    ASSAY_VERDICT_GOOD = 1,
+    ASSAY_VERDICT_BAD = 2,
+    ASSAY_VERDICT_NONE = 3, /* not offered, or not reached */
+};
+/* One thing that a self-test looked at. */
+struct assay_msg_self_test {
+    uint32_t kind;    /* enum assay_self_test_kind, or of a newer agent */
+    uint32_t verdict; /* enum assay_self_test_verdict */
+    const char *name, *rung, *text;
+    uint32_t checks;
+    uint64_t time_us; /* END: of all */
+};
+
 struct assay_msg_missing {
     uint32_t run, layer, tensor;
 };
@@ -155,7 +185,7 @@ struct assay_msg {
     union {
         struct assay_msg_hello hello;
         struct assay_msg_hello_ack hello_ack;
-        struct assay_msg_lease lease;     /* ACQUIRE, GRANTED (ttl) */
+        struct assay_msg_lease lease;     /* ACQUIRE, GRANTED */
         struct assay_msg_digests digests; /* BLOB_QUERY, BLOB_MISSING */
         struct assay_msg_blob blob;       /* PUT; STORED, LOAD: sha256 */
         struct assay_msg_loaded loaded;
@@ -170,7 +200,10 @@ struct assay_msg {
         struct assay_msg_note note;
         struct assay_msg_note_tensor note_tensor;
         struct assay_msg_note_end note_end;
-        uint64_t number; /* CREDIT bytes; CANCEL run; PING, PONG nonce */
+        struct assay_msg_self_test self_test; /* SELF_TEST_REPLY */
+        /* CREDIT bytes; CANCEL run; PING, PONG nonce; SELF_TEST bytes of
+         * memory, 0: the agent's choice */
+        uint64_t number;
         struct assay_msg_info info; /* STATUS_REPLY */
         struct assay_msg_error error;
     } u;

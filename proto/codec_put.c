@@ -5,6 +5,7 @@
 
 #include "proto/assay.pb-c.h"
 #include "proto/codec.h"
+#include "proto/codec_info.h"
 
 /* Generated structs want char *, but packing only reads. */
 static char *str(const char *s)
@@ -49,6 +50,8 @@ struct scratch {
         Assay__Pb__Pong pong;
         Assay__Pb__Status status;
         Assay__Pb__StatusReply status_reply;
+        Assay__Pb__SelfTest self_test;
+        Assay__Pb__SelfTestReply self_test_reply;
         Assay__Pb__Note note;
         Assay__Pb__NoteTensor note_tensor;
         Assay__Pb__NoteEnd note_end;
@@ -67,33 +70,6 @@ struct scratch {
     (assay__pb__##field##__init(&(s)->u.field), \
      (s)->env.body_case = ASSAY__PB__ENVELOPE__BODY_##NAME, \
      (s)->env.field = &(s)->u.field)
-
-static Assay__Pb__Info *put_info(Assay__Pb__Info *o,
-                                 const struct assay_msg_info *i)
-{
-    assay__pb__info__init(o);
-    o->build_id = str(i->build_id);
-    o->board_id = str(i->board_id);
-    o->runtime = str(i->runtime);
-    o->soc = str(i->soc);
-    o->firmware = str(i->firmware);
-    o->machine = str(i->machine);
-    o->features = str(i->features);
-    o->kernels = str(i->kernels);
-    o->lease_owner = str(i->lease_owner);
-    o->backends = str(i->backends);
-    o->cpu_flags = i->cpu_flags;
-    o->cores = i->cores;
-    o->blobs = i->blobs;
-    o->memory_limit = i->memory_limit;
-    o->memory_used = i->memory_used;
-    o->uptime_s = i->uptime_s;
-    o->lease_expires_ms = i->lease_expires_ms;
-    o->header_limit = i->header_limit;
-    o->tile_limit = i->tile_limit;
-    o->chunk_limit = i->chunk_limit;
-    return o;
-}
 
 static Assay__Pb__Error *put_error(Assay__Pb__Error *o,
                                    const struct assay_msg_error *e)
@@ -123,7 +99,8 @@ static void put_session(struct scratch *s, const struct assay_msg *m)
         s->u.hello_ack.version = m->u.hello_ack.version;
         s->u.hello_ack.version_min = m->u.hello_ack.version_min;
         s->u.hello_ack.version_max = m->u.hello_ack.version_max;
-        s->u.hello_ack.info = put_info(&s->info, &m->u.hello_ack.info);
+        s->u.hello_ack.info =
+            assay_codec_put_info(&s->info, &m->u.hello_ack.info);
         break;
     case ASSAY_MSG_LEASE_ACQUIRE:
         BODY(s, lease_acquire, LEASE_ACQUIRE);
@@ -134,11 +111,19 @@ static void put_session(struct scratch *s, const struct assay_msg *m)
     case ASSAY_MSG_LEASE_GRANTED:
         BODY(s, lease_granted, LEASE_GRANTED);
         s->u.lease_granted.ttl_ms = m->u.lease.ttl_ms;
+        s->u.lease_granted.taken_from = str(m->u.lease.taken_from);
         break;
     case ASSAY_MSG_LEASE_RELEASE: BODY(s, lease_release, LEASE_RELEASE); break;
     case ASSAY_MSG_LEASE_RELEASED:
         BODY(s, lease_released, LEASE_RELEASED);
         break;
+    default: break;
+    }
+}
+
+static void put_flow(struct scratch *s, const struct assay_msg *m)
+{
+    switch (m->type) {
     case ASSAY_MSG_CREDIT:
         BODY(s, credit, CREDIT);
         s->u.credit.bytes = m->u.number;
@@ -158,7 +143,15 @@ static void put_session(struct scratch *s, const struct assay_msg *m)
     case ASSAY_MSG_STATUS: BODY(s, status, STATUS); break;
     case ASSAY_MSG_STATUS_REPLY:
         BODY(s, status_reply, STATUS_REPLY);
-        s->u.status_reply.info = put_info(&s->info, &m->u.info);
+        s->u.status_reply.info = assay_codec_put_info(&s->info, &m->u.info);
+        break;
+    case ASSAY_MSG_SELF_TEST:
+        BODY(s, self_test, SELF_TEST);
+        s->u.self_test.memory_bytes = m->u.number;
+        break;
+    case ASSAY_MSG_SELF_TEST_REPLY:
+        BODY(s, self_test_reply, SELF_TEST_REPLY);
+        assay_codec_put_self_test(&s->u.self_test_reply, &m->u.self_test);
         break;
     case ASSAY_MSG_ERROR:
         s->env.body_case = ASSAY__PB__ENVELOPE__BODY_ERROR;
@@ -381,6 +374,8 @@ int assay_msg_frame(struct assay_buf *out, const struct assay_msg *m,
     memset(&s, 0, sizeof(s));
     assay__pb__envelope__init(&s.env);
     put_session(&s, m);
+    if (s.env.body_case == 0)
+        put_flow(&s, m);
     if (s.env.body_case == 0)
         put_blobs(&s, m);
     if (s.env.body_case == 0)

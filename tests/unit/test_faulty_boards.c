@@ -14,6 +14,7 @@
  * links: host-tools/progress.c host-tools/interrupt.c host-tools/local.c
  * links: host-tools/messages.c host-tools/options.c
  * links: host-tools/options_reading.c host-tools/options_value.c
+ * links: host-tools/local_self_test.c
  * links: host-tools/vendor/ host-tools/cause/ host-tools/output/
  * links: host-tools/image/ host-tools/diff/ host-tools/report/
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
@@ -189,7 +190,11 @@ int assay_client_open(struct assay_backend **out,
                       struct assay_err *err)
 {
     static const struct assay_backend_vtable vt = {
-        board_info, board_load, board_run, board_received, board_close,
+        .info = board_info,
+        .load = board_load,
+        .run = board_run,
+        .received = board_received,
+        .close = board_close,
     };
     int rc = assay_local_open(&board.inner, 0, err);
 

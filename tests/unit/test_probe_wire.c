@@ -5,7 +5,7 @@
  *
  * links: tests/support/agents.c tests/support/slices.c
  * links: agent/[a-ln-z]*.c
- * links: host-tools/client.c host-tools/client_load.c
+ * links: host-tools/client.c host-tools/client_load.c host-tools/client_self_test.c
  * links: host-tools/client_run.c lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
