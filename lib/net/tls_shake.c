@@ -170,7 +170,7 @@ static bool is_tls(struct assay_tls *t, uint8_t first)
         give_up(t, &err, false);
         return false;
     }
-    assay_fail(&err, ASSAY_EPROTOCOL,
+    assay_fail(&err, ASSAY_ECONNECT,
                "TLS is spoken here, the client came without: give the target "
                "as tls:HOST:PORT");
     t->ctx->shared->counts.failed++;
