@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/log.h"
@@ -253,6 +254,17 @@ static int start_stdio(struct assay_agent *a, struct assay_err *err)
     return 0;
 }
 
+/* A core is a file on the board, or a mail to whoever collects them, with a
+ * user's tensors in it. One byte is too little for either; none at all would
+ * still start a collector. Workers inherit it. */
+static void leave_no_core(void)
+{
+    const struct rlimit one = {1, 1};
+
+    if (setrlimit(RLIMIT_CORE, &one) < 0)
+        assay_log(ASSAY_LOG_DEBUG, "cannot limit cores: %s", strerror(errno));
+}
+
 int assay_agent_main(const struct assay_agent_options *options)
 {
     struct assay_agent a = {.options = options};
@@ -260,13 +272,15 @@ int assay_agent_main(const struct assay_agent_options *options)
     int rc;
 
     assay_log_set_level(options->log_level);
+    leave_no_core();
     assay_sysinfo_read(&a.sysinfo);
     a.board_id = options->board_id != NULL ? options->board_id : a.sysinfo.host;
     a.cpu_flags = assay_cpu_probe() & options->cpumask;
     a.started_us = assay_now_us();
     a.blobs = assay_blobs_new(options->memory);
-    if (a.blobs == NULL || uv_loop_init(&a.loop) < 0) {
-        assay_log(ASSAY_LOG_ERROR, "no memory to start");
+    rc = a.blobs == NULL ? UV_ENOMEM : uv_loop_init(&a.loop);
+    if (rc < 0) {
+        fprintf(stderr, "assayd: cannot start: %s\n", uv_strerror(rc));
         assay_blobs_free(a.blobs);
         return 2;
     }

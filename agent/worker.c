@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/log.h"
 #include "lib/core/buf.h"
 #include "lib/core/slice_part.h"
 #include "lib/engine/probe.h"
@@ -211,6 +212,21 @@ static void own_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Where the board runs out of memory, its own applications come first: of all
+ * processes the kernel kills this one. Anybody may raise this for himself. */
+static void go_first(void)
+{
+    static const char most[] = "1000";
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return; /* no /proc: nobody to tell */
+    if (write(fd, most, sizeof(most) - 1) < 0)
+        assay_log(ASSAY_LOG_DEBUG, "cannot set oom_score_adj: %s",
+                  strerror(errno));
+    close(fd);
+}
+
 /* The arena is outside of the heap: a kernel that writes past it dies. */
 static void *map_arena(size_t bytes)
 {
@@ -312,6 +328,7 @@ int assay_worker_start(struct assay_worker *w,
             _exit(1);
         close_others(ready[1], space[0]);
         own_signals();
+        go_first();
         child_main(ring, ready[1], space[0], run);
     }
     rc = errno;

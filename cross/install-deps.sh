@@ -38,7 +38,8 @@ host_check="git python3 python3-venv ca-certificates libcmocka-dev
 arm64_check="libcmocka-dev"
 # Where a release has them; without them their tests are skipped. mlir-19-tools
 # (in Debian 12) is LLVM's: its mlir-opt-19 judges our reader of MLIR text.
-optional_check="mlir-19-tools"
+# qemu-system-arm is for the board in a box (tests/board).
+optional_check="mlir-19-tools qemu-system-arm"
 
 case $purpose in
 demo) optional= ;;

@@ -10,6 +10,7 @@
 #? make check-vectors   golden vectors of the arithmetic
 #? make check-e2e       tests/e2e on real programs
 #? make check-hostile   bad input to sanitized programs
+#? make check-board     a board in a box: real kernel, init, power cuts
 #? make check-fuzz      corpora and mutations replayed under ASan and UBSan
 #? make check-oracle    against onnxruntime's own tensors, and mlir-opt
 #? make check-horizon   fixed-point models against exact integers
@@ -122,6 +123,13 @@ check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
 check-hostile: x86_64-san
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[89]*'
+
+# ---- a board in a box ------------------------------------------------------
+
+# What it unpacks of Debian's packages stays in build/board. BOARD: groups.
+check-board: $(BUILD)/x86_64/assay $(BUILD)/x86_64/assayd \
+		$(BUILD)/aarch64/assayd
+	@$(PYTHON) tests/board/run.py $(BUILD) $(BOARD)
 
 # ---- fuzzing -------------------------------------------------------------------
 

@@ -196,8 +196,9 @@ int assay_listener_open_abstract(struct assay_listener **out, uv_loop_t *loop,
     if (fd == -EADDRINUSE)
         return assay_fail(err, ASSAY_EBUSY, "socket name '@%s' is taken", name);
     if (fd < 0)
-        return assay_fail(err, ASSAY_EIO, "cannot bind socket name '@%s': %s",
-                          name, strerror(-fd));
+        return assay_fail(err, ASSAY_EMEMORY,
+                          "cannot bind socket name '@%s': %s", name,
+                          strerror(-fd));
     l = listener_new(loop, false, accept, self);
     if (l == NULL) {
         close(fd);
@@ -211,8 +212,8 @@ int assay_listener_open_abstract(struct assay_listener **out, uv_loop_t *loop,
         rc = uv_listen(&l->h.stream, BACKLOG, on_connection);
     if (rc < 0) {
         assay_listener_close(l);
-        return assay_fail(err, ASSAY_EIO, "cannot listen on '@%s': %s", name,
-                          uv_strerror(rc));
+        return assay_fail(err, ASSAY_EMEMORY, "cannot listen on '@%s': %s",
+                          name, uv_strerror(rc));
     }
     snprintf(l->address, sizeof(l->address), "@%s", name);
     *out = l;

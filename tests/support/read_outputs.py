@@ -48,9 +48,9 @@ def field(number, v):
     return varint(number << 3 | 2) + varint(len(v)) + v
 
 
-def value_info(name, shape):
+def value_info(name, shape, dtype=1):
     dims = b"".join(field(1, field(1, d)) for d in shape)
-    tensor = field(1, 1) + field(2, dims)
+    tensor = field(1, dtype) + field(2, dims)
     return field(1, name) + field(2, field(1, tensor))
 
 
