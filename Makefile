@@ -203,6 +203,8 @@ dist: $(BUILD)/aarch64/assayd $(BUILD)/x86_64/assay
 	$(Q)cp README.md LICENSE host-tools/x5_export.py \
 		host-tools/stage_export.py $(DIST)/$(DIST_HOST)/
 	$(Q)cp $(MAN_PAGES) $(DIST)/$(DIST_HOST)/man/
+	$(Q)mkdir $(DIST)/$(DIST_HOST)/aarch64
+	$(Q)cp $(DIST_AGENT) $(DIST)/$(DIST_HOST)/aarch64/assayd
 	$(Q)tar -C $(DIST) --sort=name --mtime=@$(SOURCE_DATE_EPOCH) --owner=0 \
 		--group=0 --numeric-owner -czf $(DIST)/$(DIST_HOST).tar.gz $(DIST_HOST)
 	@rm -rf $(DIST)/$(DIST_HOST)
@@ -217,6 +219,11 @@ install: x86_64
 	install -d $(DESTDIR)$(PREFIX)/share/assay
 	install -m 755 host-tools/x5_export.py host-tools/stage_export.py \
 		$(DESTDIR)$(PREFIX)/share/assay
+	if [ -f $(BUILD)/aarch64/assayd ]; then \
+		install -d $(DESTDIR)$(PREFIX)/libexec/assay/aarch64 && \
+		install -m 755 -s --strip-program=aarch64-linux-gnu-strip \
+			$(BUILD)/aarch64/assayd \
+			$(DESTDIR)$(PREFIX)/libexec/assay/aarch64; fi
 	for page in $(MAN_PAGES); do install -m 644 $$page \
 		$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/ || exit 1; done
 

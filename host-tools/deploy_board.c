@@ -147,7 +147,7 @@ static void read_free(struct assay_board_facts *f, const char *line)
         p--;
     while (p > line && isdigit((unsigned char)p[-1]))
         p--;
-    if (!isdigit((unsigned char)*p))
+    if (!isdigit((unsigned char)*p) || p == line || p[-1] != ' ')
         return;
     kib = strtoull(p, &end, 10);
     if (*end != ' ' || kib > UINT64_MAX / 1024)

@@ -21,6 +21,9 @@ expect_out '/x5_export\.py$' "the tarball has the exporter"
 tar -xzf "$tarball" -C "$work"
 run "$work"/assay-*/assay --version
 expect_rc 0 "the command of the tarball runs"
+run "$work"/assay-*/assay deploy ssh:board --dry-run
+expect_out '^\[1/5\] agent .*/aarch64/assayd: [0-9.]+, aarch64, static, [12]\.' \
+    "it finds the agent of the tarball, which is stripped"
 
 sum=$(sha256sum <"$tarball")
 run make -s --no-print-directory -C "$ROOT" BUILD="$BUILD" dist
@@ -32,6 +35,9 @@ run make -s --no-print-directory -C "$ROOT" BUILD="$BUILD" install \
 expect_rc 0 "make install"
 run "$work/root/usr/bin/assay" --version
 expect_rc 0 "the installed command runs"
+run "$work/root/usr/bin/assay" deploy ssh:board --dry-run
+expect_out 'libexec/assay/aarch64/assayd: [0-9.]+, aarch64, static, [12]\.' \
+    "it finds the agent that was installed beside it"
 expect "the man page is installed" \
     test -f "$work/root/usr/share/man/man1/assay.1"
 run env MANWIDTH=80 man --warnings -l "$work/root/usr/share/man/man1/assay.1"
