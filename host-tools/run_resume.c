@@ -83,8 +83,12 @@ int assay_run_resume_open(struct assay_run *r, struct assay_err *err)
     struct stat a, b;
     int rc;
 
-    if (o->output_dir == NULL || o->command == ASSAY_CMD_IMPACT ||
-        o->command == ASSAY_CMD_REPLAY)
+    if (o->capture >= ASSAY_CAPTURE_DIGEST && o->resume != NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_RESUME_CAPTURE,
+                                  NULL);
+    /* Of digests alone nothing could go on. */
+    if (o->output_dir == NULL || o->capture >= ASSAY_CAPTURE_DIGEST ||
+        o->command == ASSAY_CMD_IMPACT || o->command == ASSAY_CMD_REPLAY)
         return 0;
     k = r->resume = assay_calloc(1, sizeof(*k));
     if (k == NULL)
