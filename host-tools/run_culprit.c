@@ -490,6 +490,7 @@ void assay_run_culprit_lines(const struct assay_run *r,
     const struct assay_layer *y = &r->s->layers[sum->first_culprit];
     char text[TEXT], prefix[64], index[16];
     enum assay_message_id id;
+    bool repeated;
 
     snprintf(index, sizeof(index), "%03u", sum->first_culprit);
     assay_message(text, sizeof(text), ASSAY_MSG_SUM_FIRST, "index", index,
@@ -500,12 +501,15 @@ void assay_run_culprit_lines(const struct assay_run *r,
     snprintf(prefix, sizeof(prefix), "%s: ", assay_verdict_name(sum->verdict));
     assay_line_add(l, prefix, text);
     assay_run_bad_lines(r, l);
+    repeated =
+        sum->first_column == ASSAY_COL_CPU &&
+        assay_run_repeat_state(r, sum->first_culprit) >= ASSAY_REPEAT_RUNGS;
     if (sum->first_column == ASSAY_COL_CPU &&
-        assay_run_repeat_state(r, sum->first_culprit) >= ASSAY_REPEAT_RUNGS)
-        assay_run_repeat_culprit_lines(r, sum->first_culprit, l);
-    else if (sum->first_column == ASSAY_COL_CPU)
+        (!repeated || r->layers[sum->first_culprit].judgement.culprit))
         cpu_lines(r, sum->first_culprit, l);
-    else
+    if (repeated)
+        assay_run_repeat_culprit_lines(r, sum->first_culprit, l);
+    else if (sum->first_column != ASSAY_COL_CPU)
         side_lines(r, sum->first_culprit, sum->first_column, l);
     assay_run_cause_lines(r, sum->first_culprit, sum->first_column, l);
     assay_run_capture_line(r, l);

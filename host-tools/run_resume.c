@@ -301,7 +301,7 @@ void assay_run_resume_close(struct assay_run *r)
 }
 
 /* It died in a kernel that plain C can replace. */
-static bool vector_kernel_died(const struct assay_run *r)
+bool assay_run_vector_died(const struct assay_run *r)
 {
     const char *isa = strstr(r->running_kernel, "__");
 
@@ -312,16 +312,15 @@ static bool vector_kernel_died(const struct assay_run *r)
 const char *assay_run_next(const struct assay_run *r, char *out, size_t cap)
 {
     bool resumable = r->resume != NULL && r->resume->resumable;
+    bool scalar = assay_run_vector_died(r);
     char dir[400] = "";
 
     out[0] = '\0';
-    if (!resumable && !vector_kernel_died(r))
+    if (!resumable && !scalar)
         return out;
     if (resumable)
         snprintf(dir, sizeof(dir), " --resume %.380s", r->o->output_dir);
-    return assay_message(out, cap,
-                         vector_kernel_died(r) ? ASSAY_MSG_NEXT_SCALAR
-                                               : ASSAY_MSG_NEXT_RESUME,
-                         "command", assay_command_name(r->o->command), "dir",
-                         dir, "kernel", r->running_kernel, NULL);
+    return assay_message(out, cap, ASSAY_MSG_NEXT_COMMAND, "command",
+                         assay_command_name(r->o->command), "dir", dir, "mask",
+                         scalar ? " --cpumask 0" : "", NULL);
 }

@@ -262,9 +262,12 @@ void assay_run_tail_lines(struct assay_run *r,
         assay_run_next(r, next, sizeof(next));
     }
     if (next[0] != '\0')
-        assay_line_add(l, "",
-                       assay_message(text, sizeof(text), ASSAY_MSG_SUM_NEXT,
-                                     "next", next, NULL));
+        assay_line_add(
+            l, "",
+            assay_message(text, sizeof(text),
+                          assay_run_vector_died(r) ? ASSAY_MSG_SUM_NEXT_SCALAR
+                                                   : ASSAY_MSG_SUM_NEXT,
+                          "next", next, "kernel", r->running_kernel, NULL));
     if (r->stopped && r->error.code == 0 && r->interrupted == 0)
         assay_line_add(
             l, "",

@@ -67,7 +67,7 @@ static struct {
 
 struct relay {
     const struct assay_results *results;
-    bool flip, isolated;
+    bool flip, isolated, scalar;
     int rc;
 };
 
@@ -81,11 +81,12 @@ static int relay_layer(void *self, uint32_t layer, const void *data,
 {
     struct relay *r = self;
     const struct assay_results *to = r->results;
+    bool vector = !r->scalar;
     uint8_t *copy;
     int rc;
 
     if (to->begin != NULL)
-        to->begin(to->self, layer, kernel);
+        to->begin(to->self, layer, vector ? "assay_x__neon" : kernel);
     if (!faulty(layer))
         return to->layer(to->self, layer, data, bytes, kernel, time_us);
     switch (board.fault) {
@@ -135,6 +136,7 @@ static int board_run(struct assay_backend *b,
     board.isolated_runs += run->isolated;
     board.asked += run->probe_work > 0;
     relay.isolated = run->isolated;
+    relay.scalar = run->cpumask == 0;
     for (size_t i = 0; i < run->n_given; i++)
         *(run->isolated ? &board.isolated_bytes : &board.given_bytes) +=
             run->given[i].bytes;
@@ -465,6 +467,10 @@ static void a_worker_that_dies(void **state)
     assert_string_equal(word("error"), "the board's own words");
     assert_true(json_is_null(json_object_get(report, "verdict")));
     assert_int_equal(coverage("compared"), 5);
+    /* It died in a vector kernel: that can be done without. */
+    assert_string_equal(word("next"), "assay run … --cpumask 0");
+    assert_int_equal(run(CRASH, "dw3", "--cpumask 0"), 4);
+    assert_true(json_is_null(json_object_get(report, "next")));
 }
 
 static void a_layer_that_does_not_end(void **state)
