@@ -55,6 +55,7 @@ static void answer_info(struct assay_session *s,
             .version = ASSAY_PROTOCOL_MAX,
             .version_min = ASSAY_PROTOCOL_MIN,
             .version_max = ASSAY_PROTOCOL_MAX,
+            .captures = ASSAY_CAPTURES_ALL,
             .info = info,
         };
         assay_session_send(s, &m);

@@ -333,6 +333,7 @@ static int say_hello(struct assay_client *c, struct assay_err *err)
                         ASSAY_PROTOCOL_MAX);
     if (rc == 0)
         c->version = v;
+    c->captures = answer.u.hello_ack.captures;
     assay_msg_close(&answer);
     return rc == ASSAY_EVERSION ? name_board(c, err) : rc;
 }

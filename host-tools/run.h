@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * State of `assay run`, shared by its parts: select.c (which layers),
- * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
+ * run_pass.c (one pass of layers on a backend), run_rerun.c (layers once more),
+ * run_capture.c (what of outputs travels), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
  * run_cause.c (why a culprit differs), run_other.c (a second slice), run_bad.c
  * (the worst samples), run_preflight.c (versions), run_chain.c (artefacts,
@@ -63,6 +64,9 @@ struct assay_sample_layer {
     uint32_t missing_tensor;
     /* Results on the reference's inputs, owned; NULL: not there. */
     void *result[ASSAY_COL_COUNT];
+    /* The digest of that, of its tiles' digests; where digests come alone. */
+    uint8_t digest[ASSAY_COL_COUNT][16];
+    bool has_digest[ASSAY_COL_COUNT];
 };
 
 /* A column of the compiled model in the sample that is under way. */
@@ -152,6 +156,7 @@ struct assay_run {
     struct assay_run_resume *resume;   /* run_resume.h; NULL: nothing is kept */
     struct assay_run_repeats *repeats; /* run_repeat.h; NULL: not wanted */
     struct assay_run_chain *chain;     /* run_chain.h; NULL: a bundle's run */
+    struct assay_run_stats *stats;     /* run_capture.h, one a layer; or NULL */
     struct assay_run_steps *steps;     /* run_picture.c, in arena; or NULL */
 };
 
@@ -168,16 +173,21 @@ struct assay_pass {
     enum assay_column column;
     bool isolated;
     uint32_t cpumask;
-    const bool *layers;        /* to run */
-    const bool *judge;         /* to compare; NULL: all that run */
-    bool reference;            /* results become the reference (host engine) */
-    bool repeat;               /* results are compared with earlier ones only */
-    const void *const *source; /* tensors to give; NULL: r->values */
+    const bool *layers; /* to run */
+    const bool *judge;  /* to compare; NULL: all that run */
+    bool reference;     /* results become the reference (host engine) */
+    bool repeat;        /* results are compared with earlier ones only */
+    enum assay_capture capture; /* of a repeat */
+    const void *const *source;  /* tensors to give; NULL: r->values */
 };
 /* Runs the layers once; results go to r->now. 0, or the backend's code with
  * r->error filled (not for --fail-fast and Ctrl-C). */
 int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
     ASSAY_MUST_CHECK;
+/* By tensor: what the pass takes where it does not compute it itself. */
+const void *const *assay_pass_source(const struct assay_run *r,
+                                     const struct assay_pass *pass);
+/* run_rerun.c */
 /* The wanted layers on the reference's inputs. A layer whose input the
  * reference lacks is run with what produces that input, from the last
  * tensors that it has. */

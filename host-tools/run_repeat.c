@@ -44,7 +44,8 @@ static void add_rung(struct assay_run_repeats *k, uint32_t mask,
     struct assay_repeat_kind *kind = &k->kinds[k->n_kinds];
 
     snprintf(k->names[k->n_kinds], sizeof(k->names[0]), "--cpumask %s", name);
-    *kind = (struct assay_repeat_kind){k->names[k->n_kinds], k->n_kinds, mask};
+    *kind = (struct assay_repeat_kind){k->names[k->n_kinds], k->n_kinds, mask,
+                                       k->kinds[0].capture};
     k->n_kinds++;
 }
 
@@ -53,8 +54,14 @@ static void find_kinds(const struct assay_run *r, struct assay_run_repeats *k)
 {
     uint32_t have = r->info.cpu_flags & r->o->cpumask;
 
-    k->kinds[k->n_kinds++] =
-        (struct assay_repeat_kind){"plain", 0, r->o->cpumask};
+    bool data = r->o->capture < ASSAY_CAPTURE_DIGEST;
+
+    k->kinds[k->n_kinds++] = (struct assay_repeat_kind){
+        "plain", 0, r->o->cpumask, data ? r->o->capture : ASSAY_CAPTURE_DIGEST};
+    if (!r->o->local)
+        k->kinds[k->n_kinds++] = (struct assay_repeat_kind){
+            data ? "--capture digest" : "--capture full", 0, r->o->cpumask,
+            data ? ASSAY_CAPTURE_DIGEST : ASSAY_CAPTURE_FULL};
     if (have != 0)
         add_rung(k, 0, "0");
     if ((have & ~ASSAY_CPU_NEON) != 0 && (have & ASSAY_CPU_NEON) != 0)
@@ -138,7 +145,7 @@ static int keep_base(struct assay_run *r, uint32_t layer, const void *data,
     struct assay_run_repeats *k = r->repeats;
     const void *ref = r->values[r->s->layers[layer].output];
 
-    k->has_base[layer] = k->any_base = true;
+    k->has_base[layer] = true;
     if (ref != NULL && memcmp(ref, data, bytes) == 0)
         return 0;
     assay_free(k->base[layer]);
@@ -149,15 +156,30 @@ static int keep_base(struct assay_run *r, uint32_t layer, const void *data,
     return 0;
 }
 
+void assay_run_repeat_digests(struct assay_run *r, uint32_t layer,
+                              const uint8_t *digests, size_t tiles)
+{
+    struct assay_run_repeats *k = r->repeats;
+
+    assay_xxh128(digests, tiles * 16,
+                 k->digest[(size_t)k->n_runs * r->s->n_layers + layer]);
+    k->any_base = k->any_base || k->n_runs == 0;
+}
+
 int assay_run_repeat_take(struct assay_run *r, uint32_t layer, const void *data,
                           size_t bytes)
 {
     const struct assay_tolerance strict = {0};
     struct assay_run_repeats *k = r->repeats;
     struct layer *l = &k->layers[layer];
+    size_t tiles = assay_tiles(bytes);
+    uint8_t *digests = assay_alloc(tiles * 16 + 1);
 
-    assay_xxh128(data, bytes,
-                 k->digest[(size_t)k->n_runs * r->s->n_layers + layer]);
+    if (digests == NULL)
+        return no_memory(&r->error);
+    assay_tile_digests(data, bytes, digests);
+    assay_run_repeat_digests(r, layer, digests, tiles);
+    assay_free(digests);
     if (k->n_runs == 0)
         return keep_base(r, layer, data, bytes);
     if (!k->has_base[layer] || l->seen ||
@@ -190,6 +212,7 @@ static int run_once(struct assay_run *r, const bool *layers, uint32_t kind)
         .cpumask = k->kinds[kind].cpumask,
         .layers = layers,
         .repeat = true,
+        .capture = (enum assay_capture)k->kinds[kind].capture,
     };
     int rc;
 

@@ -18,6 +18,9 @@ void assay_run_repeat_close(struct assay_run *r); /* idempotent */
 /* An output of the run that is judged, or (pass->repeat) of another one. */
 int assay_run_repeat_take(struct assay_run *r, uint32_t layer, const void *data,
                           size_t bytes) ASSAY_MUST_CHECK;
+/* The same where digests of tiles came alone. */
+void assay_run_repeat_digests(struct assay_run *r, uint32_t layer,
+                              const uint8_t *digests, size_t tiles);
 /* The other runs of the sample that is open; as assay_run_pass(). */
 int assay_run_repeat(struct assay_run *r, const bool *layers) ASSAY_MUST_CHECK;
 /* The sample is over, whatever became of it. */

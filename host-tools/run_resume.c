@@ -83,8 +83,12 @@ int assay_run_resume_open(struct assay_run *r, struct assay_err *err)
     struct stat a, b;
     int rc;
 
-    if (o->output_dir == NULL || o->command == ASSAY_CMD_IMPACT ||
-        o->command == ASSAY_CMD_REPLAY)
+    if (o->capture >= ASSAY_CAPTURE_DIGEST && o->resume != NULL)
+        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_RESUME_CAPTURE,
+                                  NULL);
+    /* Of digests alone nothing could go on. */
+    if (o->output_dir == NULL || o->capture >= ASSAY_CAPTURE_DIGEST ||
+        o->command == ASSAY_CMD_IMPACT || o->command == ASSAY_CMD_REPLAY)
         return 0;
     k = r->resume = assay_calloc(1, sizeof(*k));
     if (k == NULL)
@@ -297,7 +301,7 @@ void assay_run_resume_close(struct assay_run *r)
 }
 
 /* It died in a kernel that plain C can replace. */
-static bool vector_kernel_died(const struct assay_run *r)
+bool assay_run_vector_died(const struct assay_run *r)
 {
     const char *isa = strstr(r->running_kernel, "__");
 
@@ -308,16 +312,15 @@ static bool vector_kernel_died(const struct assay_run *r)
 const char *assay_run_next(const struct assay_run *r, char *out, size_t cap)
 {
     bool resumable = r->resume != NULL && r->resume->resumable;
+    bool scalar = assay_run_vector_died(r);
     char dir[400] = "";
 
     out[0] = '\0';
-    if (!resumable && !vector_kernel_died(r))
+    if (!resumable && !scalar)
         return out;
     if (resumable)
         snprintf(dir, sizeof(dir), " --resume %.380s", r->o->output_dir);
-    return assay_message(out, cap,
-                         vector_kernel_died(r) ? ASSAY_MSG_NEXT_SCALAR
-                                               : ASSAY_MSG_NEXT_RESUME,
-                         "command", assay_command_name(r->o->command), "dir",
-                         dir, "kernel", r->running_kernel, NULL);
+    return assay_message(out, cap, ASSAY_MSG_NEXT_COMMAND, "command",
+                         assay_command_name(r->o->command), "dir", dir, "mask",
+                         scalar ? " --cpumask 0" : "", NULL);
 }

@@ -54,6 +54,8 @@ void assay_run_resume_give_up(struct assay_run *r, const struct assay_err *why);
  * report.json. */
 const char *assay_run_resume_previous(const struct assay_run *r,
                                       const char *dir, char *out, size_t cap);
+/* Did the worker die in a vector kernel? */
+bool assay_run_vector_died(const struct assay_run *r);
 /* "assay run … --resume DIR --cpumask 0": what to do about a run that was cut;
  * "" nothing. Behind assay_run_resume_end(). */
 const char *assay_run_next(const struct assay_run *r, char *out, size_t cap);

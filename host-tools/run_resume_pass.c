@@ -43,6 +43,21 @@ static int rec_layer(void *self, uint32_t layer, const void *data, size_t bytes,
     return c->to->layer(c->to->self, layer, data, bytes, kernel, time_us);
 }
 
+static int rec_digests(void *self, uint32_t layer, const uint8_t *digests,
+                       size_t tiles, const char *kernel, uint64_t time_us)
+{
+    struct recorder *c = self;
+
+    return c->to->digests(c->to->self, layer, digests, tiles, kernel, time_us);
+}
+
+static void rec_stats(void *self, uint32_t layer, const struct assay_stats *s)
+{
+    struct recorder *c = self;
+
+    c->to->stats(c->to->self, layer, s);
+}
+
 static int rec_missing(void *self, uint32_t layer, uint32_t tensor)
 {
     struct recorder *c = self;
@@ -311,6 +326,8 @@ int assay_run_resume_pass(struct assay_run *r, const struct assay_pass *pass,
     const struct assay_results kept = {
         .self = &c,
         .layer = rec_layer,
+        .digests = rec_digests,
+        .stats = rec_stats,
         .missing = rec_missing,
         .probe = rec_probe,
         .begin = rec_begin,

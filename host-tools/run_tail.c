@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host-tools/run_lines.h"
+#include "host-tools/run_capture.h"
 #include "host-tools/run_repeat.h"
 #include "host-tools/run_resume.h"
 
@@ -250,6 +250,7 @@ void assay_run_tail_lines(struct assay_run *r,
     else if (!sum->has_verdict || assay_run_only_inherited(sum))
         assay_line_add(
             l, "", assay_run_sentence(r, sum, sentence, sizeof(sentence), &id));
+    assay_run_stats_lines(r, l);
     if (r->error.code != 0 || r->interrupted != 0) {
         const char *why = r->error.code != 0
                               ? r->error.text
@@ -261,9 +262,12 @@ void assay_run_tail_lines(struct assay_run *r,
         assay_run_next(r, next, sizeof(next));
     }
     if (next[0] != '\0')
-        assay_line_add(l, "",
-                       assay_message(text, sizeof(text), ASSAY_MSG_SUM_NEXT,
-                                     "next", next, NULL));
+        assay_line_add(
+            l, "",
+            assay_message(text, sizeof(text),
+                          assay_run_vector_died(r) ? ASSAY_MSG_SUM_NEXT_SCALAR
+                                                   : ASSAY_MSG_SUM_NEXT,
+                          "next", next, "kernel", r->running_kernel, NULL));
     if (r->stopped && r->error.code == 0 && r->interrupted == 0)
         assay_line_add(
             l, "",

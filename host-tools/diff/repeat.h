@@ -16,6 +16,7 @@ struct assay_repeat_kind {
     const char *name;
     uint32_t rung; /* < ASSAY_REPEAT_KINDS */
     uint32_t cpumask;
+    unsigned capture; /* enum assay_capture */
 };
 
 enum assay_repeat_state {

@@ -21,7 +21,7 @@
 #define RUNS 8
 
 static const struct assay_repeat_kind kinds[] = {
-    {"plain", 0, 7}, {"scalar", 1, 0}, {"neon", 2, 1}};
+    {"plain", 0, 7, 0}, {"scalar", 1, 0, 0}, {"neon", 2, 1, 0}};
 
 /* One letter a layer for each run: equal letters, equal outputs. The first
  * letter of a text is its kind, "p", "s" or "n". */
