@@ -145,11 +145,12 @@ $(BUILD)/$(1)/tests/fuzz/fuzz_%: $(BUILD)/$(1)/tests/fuzz/fuzz_%.o \
 		$$(call fuzz_libs,$$*) -lm
 # Helpers of the end-to-end tests.
 $(BUILD)/$(1)/tests/support/peer $(BUILD)/$(1)/tests/support/mlir_print \
-		$(BUILD)/$(1)/tests/support/dying_agent: %: %.o \
-		$$$$(call named_objs,$(1),tests/support/$$$$(notdir $$$$@).c)
+		$(BUILD)/$(1)/tests/support/dying_agent \
+$(BUILD)/$(1)/tests/soak/soak: %: %.o \
+		$$$$(call named_objs,$(1),$$$$(subst $(BUILD)/$(1)/,,$$$$@).c)
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -o $$@ $$^ \
-		$$(shell sed -n 's/^ \* libs: //p' tests/support/$$(@F).c)
+		$$(shell sed -n 's/^ \* libs: //p' $$(subst $(BUILD)/$(1)/,,$$@).c) -lm
 $(1): $(BUILD)/$(1)/assay $(BUILD)/$(1)/assayd $(BUILD)/$(1)/kcheck
 .PHONY: $(1)
 endef

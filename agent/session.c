@@ -150,6 +150,15 @@ void assay_session_release_lease(struct assay_session *s)
     assay_lease_release(&s->agent->lease);
 }
 
+/* Reads on, and drops what comes: whoever was not read for a while and hangs
+ * up is gone at once, not when the deadline has passed. */
+static void begin_closing(struct assay_session *s)
+{
+    assay_session_enter(s, ASSAY_SESSION_CLOSING);
+    assay_conn_shutdown(s->conn);
+    (void)!assay_conn_read(s->conn, true);
+}
+
 void assay_session_fatal(struct assay_session *s, const struct assay_err *err)
 {
     if (s->state >= ASSAY_SESSION_CLOSING)
@@ -158,8 +167,7 @@ void assay_session_fatal(struct assay_session *s, const struct assay_err *err)
     assay_session_release_lease(s);
     if (s->stream != NULL)
         assay_stream_kill(s->stream);
-    assay_session_enter(s, ASSAY_SESSION_CLOSING);
-    assay_conn_shutdown(s->conn);
+    begin_closing(s);
 }
 
 /* ---- states --------------------------------------------------------------- */
@@ -474,8 +482,7 @@ static void stream_over(void *self, bool fatal)
         if (s->state >= ASSAY_SESSION_CLOSING)
             return;
         assay_session_release_lease(s);
-        assay_session_enter(s, ASSAY_SESSION_CLOSING);
-        assay_conn_shutdown(s->conn);
+        begin_closing(s);
         return;
     }
     s->stream = NULL;

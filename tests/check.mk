@@ -11,10 +11,12 @@
 #? make check-e2e       tests/e2e on real programs
 #? make check-hostile   bad input to sanitized programs
 #? make check-board     a board in a box: real kernel, init, power cuts
+#? make check-soak      60 s of runs with cancels, cuts, kills, stalls
 #? make check-fuzz      corpora and mutations replayed under ASan and UBSan
 #? make check-oracle    against onnxruntime's own tensors, and mlir-opt
 #? make check-horizon   fixed-point models against exact integers
 #? make check-natural   onnxruntime against itself on aarch64 (not in check)
+#? make soak            2,000 runs of that kind (SOAK_SEED=N)
 #? make fuzz T=60       libFuzzer, T seconds a parser (needs clang-14)
 
 QEMU ?= qemu-aarch64
@@ -23,7 +25,8 @@ CHECK_FORMAT ?= strict
 # Cheapest first; of the rest the longest first, since two run at a time.
 CHECKS ?= check-headers check-layers check-symbols check-format \
 	check-registry check-isa check-unit check-vectors check-horizon \
-	check-oracle check-kernels check-fuzz check-sweep check-hostile check-e2e
+	check-oracle check-kernels check-fuzz check-sweep check-hostile \
+	check-soak check-e2e
 .PHONY: $(CHECKS) check check-natural demo deps deps-demo build-check fuzz \
 	unit-x86_64 unit-x86_64-san unit-aarch64 fuzz-replay
 
@@ -125,8 +128,18 @@ check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer \
 		$(BUILD)/x86_64-san/tests/support/dying_agent \
 		$(BUILD)/x86_64/tests/support/dying_agent
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
-check-hostile: x86_64-san
-	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[89]*'
+# The tables of hostile peers run here too, alone and by name.
+HOSTILE := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_hostile_*.c))
+check-hostile: x86_64-san $(HOSTILE:%=$(BUILD)/x86_64-san/tests/unit/%)
+	@tests/run-sum.sh \
+		peers 'UNIT="$(HOSTILE)" tests/run-unit.sh $(BUILD)/x86_64-san' \
+		scripts 'BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh "t[89]*"'
+
+# Runs at one agent, with cancels, cuts, resets, kills and stalls at random
+# places; the long form is in bench.mk.
+SOAK := $(BUILD)/x86_64/tests/soak/soak
+check-soak: x86_64 $(SOAK)
+	@$(SOAK) --runs 100000 --seconds 60 --seed 1 $(BUILD)/x86_64/assayd
 
 # ---- a board in a box ------------------------------------------------------
 

@@ -13,6 +13,12 @@ bench: $(BENCH_PROGRAMS)
 	@$(PYTHON) tests/perf/bench.py $(BUILD)
 .PHONY: bench
 
+SOAK_SEED ?= 1
+soak: x86_64 $(BUILD)/x86_64/tests/soak/soak
+	@$(BUILD)/x86_64/tests/soak/soak --runs 2000 --seed $(SOAK_SEED) \
+		$(BUILD)/x86_64/assayd
+.PHONY: soak
+
 $(BUILD)/x86_64/tests/perf/libicount.so: tests/perf/icount.c
 	@mkdir -p $(@D)
 	$(Q)gcc -O2 -Wall -Wextra -shared -fPIC $< -o $@

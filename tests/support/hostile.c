@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +20,36 @@
 
 /* ---- a peer ---------------------------------------------------------------- */
 
+/* "unix:PATH" or "127.0.0.1:PORT". */
+static int open_socket(const char *target)
+{
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    struct sockaddr_in port = {.sin_family = AF_INET};
+    bool is_path = strncmp(target, "unix:", 5) == 0;
+    int fd = socket(is_path ? AF_UNIX : AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    port.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (is_path)
+        snprintf(path.sun_path, sizeof(path.sun_path), "%s", target + 5);
+    else
+        port.sin_port = htons((uint16_t)atoi(strrchr(target, ':') + 1));
+    assert_int_equal(connect(fd,
+                             is_path ? (const struct sockaddr *)&path
+                                     : (const struct sockaddr *)&port,
+                             is_path ? sizeof(path) : sizeof(port)),
+                     0);
+    return fd;
+}
+
 void hostile_dial(struct hostile_peer *p, const struct agents *a)
 {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
     struct timeval limit = {.tv_sec = 20};
 
     memset(p, 0, sizeof(*p));
-    snprintf(to.sun_path, sizeof(to.sun_path), "%s", a->target + 5);
-    p->fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_true(p->fd >= 0);
+    p->fd = open_socket(a->target);
     setsockopt(p->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     setsockopt(p->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    assert_int_equal(connect(p->fd, (struct sockaddr *)&to, sizeof(to)), 0);
     assay_frame_decoder_init(&p->in, true);
 }
 
