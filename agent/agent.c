@@ -136,6 +136,14 @@ void assay_agent_test(struct assay_agent *a)
         assay_board_test_start(&a->test, test_memory(a, asked));
 }
 
+static void test_at_start(struct assay_agent *a)
+{
+    if (a->options->no_self_test)
+        a->test.health = ASSAY_HEALTH_UNTESTED;
+    else
+        assay_board_test_start(&a->test, test_memory(a, TEST_MEMORY_START));
+}
+
 static void on_tested(void *self)
 {
     struct assay_agent *a = self;
@@ -330,7 +338,7 @@ static int start_listening(struct assay_agent *a, struct assay_err *err)
     printf("assayd listening on %s\n", assay_listener_address(a->listener));
     fflush(stdout);
     /* Behind that line: nobody is leased the board before it is over. */
-    assay_board_test_start(&a->test, test_memory(a, TEST_MEMORY_START));
+    test_at_start(a);
     return 0;
 }
 
@@ -397,7 +405,7 @@ static int start_stdio(struct assay_agent *a, struct assay_err *err)
     if (s == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a session");
     s->is_stdio = true;
-    assay_board_test_start(&a->test, test_memory(a, TEST_MEMORY_START));
+    test_at_start(a);
     return 0;
 }
 

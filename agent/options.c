@@ -109,6 +109,8 @@ static int take(struct assay_agent_options *o, const char *name,
         o->version = true;
     else if (strcmp(name, "self-test") == 0)
         o->self_test = true;
+    else if (strcmp(name, "no-self-test") == 0)
+        o->no_self_test = true;
     else if (strcmp(name, "deadline") == 0)
         return parse_deadline(value, o->deadline_ms, err);
     else if (strcmp(name, "memory") == 0)

@@ -30,6 +30,7 @@ struct assay_agent_options {
     enum assay_log_level log_level;
     uint64_t deadline_ms[ASSAY_DEADLINES]; /* 0: the default */
     bool self_test; /* only that, and what it found on stdout */
+    bool no_self_test;
     bool help, version;
 };
 

@@ -13,6 +13,7 @@
 #include "agent/log.h"
 #include "agent/ring.h"
 #include "agent/worker.h"
+#include "kernels/cpu.h"
 #include "lib/core/buf.h"
 
 void assay_board_test_init(struct assay_board_test *t, uv_loop_t *loop,
@@ -28,13 +29,34 @@ void assay_board_test_init(struct assay_board_test *t, uv_loop_t *loop,
     t->pipe = -1;
 }
 
-int assay_board_test_judge(const struct assay_board_test *t,
+/* The rungs without which what was bad does not run: 0 of what is no kernel,
+ * or of a plain one, whose name ends in __ref. */
+static uint32_t rungs_of(const struct assay_test_item *item)
+{
+    const char *isa = strstr(item->name, "__");
+    uint32_t mask = 0;
+
+    if (item->kind == ASSAY_SELF_TEST_KERNEL && isa != NULL &&
+        assay_cpu_parse_mask(isa + 2, &mask) < 0)
+        mask = 0;
+    return mask;
+}
+
+int assay_board_test_judge(const struct assay_board_test *t, uint32_t flags,
                            struct assay_err *err)
 {
-    if (t->health != ASSAY_HEALTH_BAD)
-        return 0;
-    return assay_fail(err, ASSAY_EBOARD_BAD,
-                      "board bad: %s (assay self-test says more)", t->sentence);
+    for (unsigned i = 0; i < t->n_items; i++) {
+        const struct assay_test_item *item = &t->items[i];
+        uint32_t needs = rungs_of(item);
+
+        if (item->verdict != ASSAY_VERDICT_BAD || (flags & needs) != needs)
+            continue;
+        return assay_fail(
+            err, ASSAY_EBOARD_BAD,
+            "board bad: %s (assay self-test says more%s)", item->text,
+            needs != 0 ? ", --cpumask 0 runs the plain kernels" : "");
+    }
+    return 0;
 }
 
 void assay_board_test_msg(const struct assay_board_test *t, unsigned i,

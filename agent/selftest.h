@@ -61,8 +61,10 @@ void assay_board_test_init(struct assay_board_test *t, uv_loop_t *loop,
 void assay_board_test_start(struct assay_board_test *t, uint64_t memory_bytes);
 void assay_board_test_child(struct assay_board_test *t); /* SIGCHLD came */
 void assay_board_test_stop(struct assay_board_test *t);  /* no over() comes */
-/* 0, or ASSAY_EBOARD_BAD with the sentence that a run is refused with. */
-int assay_board_test_judge(const struct assay_board_test *t,
+/* May kernels of these rungs run here? 0, or ASSAY_EBOARD_BAD with the
+ * sentence that a run is refused with: a bad vector kernel says nothing
+ * against the plain ones. */
+int assay_board_test_judge(const struct assay_board_test *t, uint32_t flags,
                            struct assay_err *err) ASSAY_MUST_CHECK;
 /* Item i as a message; i = n_items: the end of all. */
 void assay_board_test_msg(const struct assay_board_test *t, unsigned i,

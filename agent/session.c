@@ -507,7 +507,7 @@ void assay_session_on_start(struct assay_session *s, struct assay_msg *m)
 
     s->given_err = (struct assay_err){0};
     if (rc == 0)
-        rc = assay_board_test_judge(&s->agent->test, &err);
+        rc = assay_board_test_judge(&s->agent->test, flags, &err);
     if (rc == 0)
         rc = assay_loaded_check_given(s->loaded, &err);
     if (rc == 0)

@@ -44,7 +44,6 @@ static void on_data(void *self, const uint8_t *data, size_t n)
     struct assay_client *c = self;
     struct assay_err err = {0};
 
-    c->heard_ms = assay_client_now_ms(c);
     c->received += n;
     if (assay_frame_push(&c->decoder, data, n, &err) < 0)
         c->broken = err;
@@ -136,6 +135,8 @@ int assay_client_poll(struct assay_client *c, struct assay_msg *out,
     rc = assay_frame_next(&c->decoder, &frame, &c->broken);
     if (rc > 0) {
         rc = assay_msg_decode(out, &frame, &c->broken);
+        /* Whole messages count: a trickle of bytes is no answer. */
+        c->heard_ms = assay_client_now_ms(c);
         if (rc == 0)
             return 1;
     }

@@ -38,7 +38,8 @@ struct assay_client {
     int exit_signal;
     struct assay_err broken; /* code: nothing can be asked any more */
     uint32_t sequence;
-    uint64_t heard_ms; /* last bytes, or the last time that we did not listen */
+    uint64_t
+        heard_ms; /* last message, or the last time that we did not listen */
     uint64_t received;
     uint32_t version, captures;      /* that the agent has */
     struct assay_msg info_msg;       /* owner of the strings that info() gave */

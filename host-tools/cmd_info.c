@@ -55,6 +55,8 @@ static const char *health_of(const struct assay_msg_info *a, char *out,
                       assay_num_f(2, (double)a->self_test_us / 1e6).text, NULL);
     else if (a->health == ASSAY_HEALTH_TESTING)
         assay_message(out, cap, ASSAY_MSG_INFO_HEALTH_TESTING, NULL);
+    else if (a->health == ASSAY_HEALTH_UNTESTED)
+        assay_message(out, cap, ASSAY_MSG_INFO_HEALTH_UNTESTED, NULL);
     else if (a->health == ASSAY_HEALTH_BAD)
         assay_message(out, cap, ASSAY_MSG_INFO_HEALTH_BAD, "what",
                       a->health_text, NULL);

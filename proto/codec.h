@@ -52,6 +52,7 @@ enum assay_health {
     ASSAY_HEALTH_TESTING = 1,
     ASSAY_HEALTH_GOOD = 2,
     ASSAY_HEALTH_BAD = 3,
+    ASSAY_HEALTH_UNTESTED = 4, /* it was told not to */
 };
 
 struct assay_msg_hello_ack {

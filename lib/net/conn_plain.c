@@ -2,7 +2,10 @@
 #include "lib/net/conn_plain.h"
 
 #include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/core/buf.h"
@@ -220,4 +223,24 @@ int assay_conn_from_fds(struct assay_conn **out, uv_loop_t *loop, int in,
     }
     *out = &p->base;
     return 0;
+}
+
+void assay_plain_keep_alive(struct assay_plain *p)
+{
+    static const struct {
+        int level, name, value;
+    } options[] = {
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, 10}, /* s */
+        {IPPROTO_TCP, TCP_KEEPINTVL, 5}, /* s */
+        {IPPROTO_TCP, TCP_KEEPCNT, 3},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, 25000}, /* ms, of what was sent */
+    };
+    uv_os_fd_t fd;
+
+    if (uv_fileno((uv_handle_t *)&p->in.stream, &fd) < 0)
+        return;
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        (void)setsockopt(fd, options[i].level, options[i].name,
+                         &options[i].value, sizeof(options[i].value));
 }

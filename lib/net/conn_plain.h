@@ -27,4 +27,8 @@ struct assay_plain *assay_plain_new(uv_loop_t *loop,
                                     enum assay_plain_kind kind);
 uv_stream_t *assay_plain_writer(struct assay_plain *p);
 
+/* TCP: a peer that vanished without a word is noticed within half a minute,
+ * whether nothing is on its way (10 s of silence, 3 probes) or something is. */
+void assay_plain_keep_alive(struct assay_plain *p);
+
 #endif

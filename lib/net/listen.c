@@ -50,8 +50,10 @@ static void on_connection(uv_stream_t *server, int status)
         assay_conn_close(&p->base, NULL, NULL);
         return;
     }
-    if (l->is_tcp)
+    if (l->is_tcp) {
         uv_tcp_nodelay(&p->in.tcp, 1);
+        assay_plain_keep_alive(p);
+    }
     l->accept(l->self, &p->base);
 }
 

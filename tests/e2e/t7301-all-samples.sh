@@ -70,7 +70,7 @@ if have_arm && python3 "$support/break_kernels.py" floor "$arm_assayd" \
     tapped() { # tapped RUNS: a wire that breaks after so many
         run "$assay" run -m "$model" -i "$work/few.npz" -q --json "$json" \
             --layers conv1 --end-layer conv1 \
-            --target "exec:python3 $support/wiretap.py --runs $1 $work/log $QEMU -cpu cortex-a76 $work/broken --stdio"
+            --target "exec:python3 $support/wiretap.py --runs $1 $work/log $QEMU -cpu cortex-a76 $work/broken --stdio --no-self-test"
         flatten
     }
     tapped 1000

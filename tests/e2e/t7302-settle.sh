@@ -82,7 +82,7 @@ if have_arm && python3 "$support/break_kernels.py" floor "$arm_assayd" \
     chmod +x "$work/broken"
     python3 "$support/many_inputs.py" "$work/empty.npz" input 1,1,8,8 1 0 0 7
     run "$assay" run -m "$model" -i "$work/empty.npz" -q --json "$json" \
-        --target "exec:$QEMU -cpu cortex-a76 $work/broken --stdio"
+        --target "exec:$QEMU -cpu cortex-a76 $work/broken --stdio --no-self-test"
     flatten
     expect_rc 4 "a vector kernel that rounds down"
     report "run: the CPU is asked, and floor is left" '
@@ -96,7 +96,7 @@ assert H["conv1"] == ["R13=floor"], H["conv1"]'
     python3 "$support/break_kernels.py" trunc "$arm_assayd" "$work/broken" \
         >"$work/changed"
     run "$assay" pinpoint -m "$model" -i "$work/empty.npz" -q --json "$json" \
-        --target "exec:$QEMU -cpu cortex-a76 $work/broken --stdio"
+        --target "exec:$QEMU -cpu cortex-a76 $work/broken --stdio --no-self-test"
     flatten
     report "two of three are left, which are not known to be one" '
 c = r["culprits"][0]

@@ -14,6 +14,8 @@
 #include "agent/agent.h"
 #include "kernels/cpu.h"
 
+uint64_t agents_run_ms;
+
 static void die(const char *what)
 {
     perror(what);
@@ -31,6 +33,7 @@ static void child(const char *listen, const char *board_id, uint64_t memory,
         .cpumask = ASSAY_CPU_ALL,
         .memory = memory,
         .log_level = ASSAY_LOG_ERROR,
+        .deadline_ms[ASSAY_DEADLINE_RUN] = agents_run_ms,
     };
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */

@@ -17,6 +17,8 @@ struct agents {
 
 /* Starts assayd on a Unix socket of its own and waits until it listens. */
 void agents_start(struct agents *a, const char *board_id, uint64_t memory);
+/* Deadline of a run of agents that are started from now on; 0: the default. */
+extern uint64_t agents_run_ms;
 /* SIGTERM; returns the exit status, or 1000 + signal. */
 int agents_stop(struct agents *a);
 /* Its worker, waited for; 0 when there is none for 5 s. */

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes an agent whose vector kernels are wrong; Python's own library.
 
-break_kernels.py sdot|floor|trunc AGENT OUT
-    of a little-endian aarch64 program: every SDOT does nothing; or conversions
-    of vectors of floats round down, or towards zero, instead of to the
-    nearest. Prints how many instructions there were.
+break_kernels.py sdot|illegal|floor|trunc AGENT OUT
+    of a little-endian aarch64 program: every SDOT does nothing, or is an
+    instruction that no CPU has; or conversions of vectors of floats round
+    down, or towards zero, instead of to the nearest. Prints how many
+    instructions there were.
 """
 
 import struct
@@ -16,6 +17,7 @@ SDOT = [(0xbfe0fc00, 0x0e809400, 0, NOP),  # vector
         (0xbfc0f400, 0x0f80e000, 0, NOP)]  # by element
 KINDS = {
     "sdot": SDOT,
+    "illegal": [(mask, value, keep, 0) for mask, value, keep, _ in SDOT],
     "floor": [(0xfffffc00, 0x4e21a800, 0x3ff, 0x4e21b800)],  # FCVTNS, FCVTMS
     "trunc": [(0xfffffc00, 0x4e21a800, 0x3ff, 0x4ea1b800)],  # FCVTNS, FCVTZS
 }

@@ -346,6 +346,24 @@ static void test_layer_timeout(void **state)
     teardown(f);
 }
 
+/* The layer may compute for 30 s, the whole run may not. */
+static void test_run_deadline(void **state)
+{
+    struct fixture *f;
+    struct assay_err err = {0};
+
+    (void)state;
+    agents_run_ms = 400;
+    f = setup(10000);
+    agents_run_ms = 0;
+    assert_int_equal(run(f->b, &f->seen, true, 0, &err), ASSAY_ELAYER_TIMEOUT);
+    assert_non_null(strstr(err.text, "run did not end within 400 ms"));
+    assert_non_null(strstr(err.text, "'slow'"));
+    assert_before_slow(&f->seen);
+    assert_alive(f);
+    teardown(f);
+}
+
 static void worker_dies_of(int sig, const char *word)
 {
     struct fixture *f = setup(10000);
@@ -588,6 +606,7 @@ int main(void)
         cmocka_unit_test(test_isolated_and_missing),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_layer_timeout),
+        cmocka_unit_test(test_run_deadline),
         cmocka_unit_test(test_worker_killed),
         cmocka_unit_test(test_worker_crashed),
         cmocka_unit_test(test_interrupted),
