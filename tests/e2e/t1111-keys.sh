@@ -34,6 +34,12 @@ expect_refused 2 'Not a directory' "a folder that cannot be"
 run "$assay" keygen -o "$work/bad" --name 'a b'
 expect_refused 2 "name 'a b'" "a name that cannot be"
 expect "leaves nothing" test ! -e "$work/bad"
+# A disk that is full: what was begun is taken away again.
+mkdir "$work/full"
+run bash -o pipefail -c "(trap '' XFSZ; ulimit -f 0
+    '$assay' keygen -o '$work/full') 2>&1 | cat >&2"
+expect_refused 2 'key.pem.*File too large' "a key that cannot be written"
+expect "leaves nothing behind" test -z "$(ls "$work/full")"
 run "$assay" keygen surplus
 expect_refused 2 surplus "an operand"
 expect "the first key is as it was" \
@@ -123,6 +129,21 @@ for n in 0 10 100; do
     cat "$work/cut" >"$session"
     info
     expect_rc 0 "a session of $n bytes does no harm"
+done
+# Whole by its hash, and yet wrong: as if its secret or its ticket had changed.
+info
+cp "$session" "$work/session"
+for at in 0 2 8 40 60 75 90 105 120 300 600 700 900 1000; do
+    python3 - "$work/session" "$session" $at <<'END'
+import hashlib, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at = 56 + int(sys.argv[3])
+data[min(at, len(data) - 1)] ^= 0x40
+data[16:48] = hashlib.sha256(data[48:]).digest()
+open(sys.argv[2], "wb").write(data)
+END
+    info
+    expect_rc 0 "a session with a wrong byte $at does no harm"
 done
 XDG_CACHE_HOME=/dev/null info
 expect_rc 0 "nor one that cannot be kept"
