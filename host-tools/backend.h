@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host-tools/tls_files.h"
 #include "lib/core/err.h"
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"
@@ -90,6 +91,7 @@ struct assay_client_options {
     uint64_t timeout_ms; /* of connect and each answer; 0: 30 s */
     const char *owner;   /* of the lease: "user@host pid" */
     bool force;          /* take a lease over */
+    struct assay_tls_files tls; /* of a target behind TLS */
     /* Polled while waiting: true ends the wait with ASSAY_ECANCELLED. */
     const volatile int *interrupted;
 };
