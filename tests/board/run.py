@@ -8,6 +8,7 @@ Ends with "N passed, N failed, N skipped". What cannot be had (the emulator, a
 package) is a skip with its reason."""
 
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -63,8 +64,8 @@ def main(build, wanted):
 
 
 def one(b, name, function):
-    b.part, begun = name, time.monotonic()
-    before = b.tally.passed
+    b.part, begun, before = name, time.monotonic(), b.tally.passed
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         function(b)
     except packages.Missing as e:
@@ -73,8 +74,10 @@ def one(b, name, function):
         b.test(False, str(e))
     except Exception:  # a mistake in a test is a failure of that group
         b.test(False, traceback.format_exc())
-    print("  %s: %d passed (%.0f s)"
-          % (name, b.tally.passed - before, time.monotonic() - begun))
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print("  %s: %d passed (%.0f s, %.0f s of CPU)"
+          % (name, b.tally.passed - before, time.monotonic() - begun,
+             now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime))
     sys.stdout.flush()
 
 
