@@ -15,6 +15,8 @@
 #? make check-oracle    against onnxruntime's own tensors, and mlir-opt
 #? make check-horizon   fixed-point models against exact integers
 #? make check-natural   onnxruntime against itself on aarch64 (not in check)
+#? make bench-agent     size, start and memory of the agent
+#? make check-tsan check-valgrind   the agent under both (not in check)
 #? make soak            2,000 runs of that kind (SOAK_SEED=N)
 #? make fuzz T=60       libFuzzer, T seconds a parser (needs clang-14)
 
@@ -121,7 +123,8 @@ check-horizon: x86_64 aarch64
 
 # ---- programs ------------------------------------------------------------------
 
-check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer
+check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer \
+		$(BUILD)/x86_64/tests/perf/agent_figures
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
 # The tables of hostile peers run here too, alone and by name.
 HOSTILE := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_hostile_*.c))
@@ -135,6 +138,18 @@ check-hostile: x86_64-san $(HOSTILE:%=$(BUILD)/x86_64-san/tests/unit/%)
 SOAK := $(BUILD)/x86_64/tests/soak/soak
 check-soak: x86_64 $(SOAK)
 	@$(SOAK) --runs 100000 --seconds 60 --seed 1 $(BUILD)/x86_64/assayd
+
+# ---- tools that are slow -----------------------------------------------------
+
+# Not in check: minutes. Those of test_agent are about deadlines of a fast
+# agent, so they are left to the other builds.
+TSAN_TESTS := test_ring test_session test_target $(HOSTILE)
+check-tsan: $(TSAN_TESTS:%=$(BUILD)/x86_64-tsan/tests/unit/%)
+	@TSAN_OPTIONS=halt_on_error=1:exitcode=66 UNIT_TIMEOUT=300 \
+		UNIT="$(TSAN_TESTS)" tests/run-unit.sh $(BUILD)/x86_64-tsan
+check-valgrind: x86_64
+	@BUILD=$(abspath $(BUILD)) ROOT=$(CURDIR) tests/run-valgrind.sh
+.PHONY: check-tsan check-valgrind
 
 # ---- fuzzing -------------------------------------------------------------------
 
