@@ -16,7 +16,8 @@
 #? make check-horizon   fixed-point models against exact integers
 #? make check-natural   onnxruntime against itself on aarch64 (not in check)
 #? make bench-agent     size, start and memory of the agent
-#? make check-tsan check-valgrind   the agent under both (not in check)
+#? make check-valgrind  the agent and its workers under memcheck
+#? make check-tsan      the agent under ThreadSanitizer (not in check)
 #? make soak            2,000 runs of that kind (SOAK_SEED=N)
 #? make fuzz T=60       libFuzzer, T seconds a parser (needs clang-14)
 
@@ -27,7 +28,7 @@ CHECK_FORMAT ?= strict
 CHECKS ?= check-headers check-layers check-symbols check-format \
 	check-registry check-isa check-unit check-vectors check-horizon \
 	check-oracle check-kernels check-fuzz check-sweep check-hostile \
-	check-soak check-e2e
+	check-soak check-valgrind check-e2e
 .PHONY: $(CHECKS) check check-natural demo deps deps-demo build-check fuzz \
 	unit-x86_64 unit-x86_64-san unit-aarch64 fuzz-replay
 
@@ -141,7 +142,7 @@ check-soak: x86_64 $(SOAK)
 
 # ---- tools that are slow -----------------------------------------------------
 
-# Not in check: minutes. Those of test_agent are about deadlines of a fast
+# TSan is not in check: minutes. Those of test_agent are about deadlines of a fast
 # agent, so they are left to the other builds.
 TSAN_TESTS := test_ring test_session test_target $(HOSTILE)
 check-tsan: $(TSAN_TESTS:%=$(BUILD)/x86_64-tsan/tests/unit/%)
@@ -149,7 +150,7 @@ check-tsan: $(TSAN_TESTS:%=$(BUILD)/x86_64-tsan/tests/unit/%)
 		UNIT="$(TSAN_TESTS)" tests/run-unit.sh $(BUILD)/x86_64-tsan
 check-valgrind: x86_64
 	@BUILD=$(abspath $(BUILD)) ROOT=$(CURDIR) tests/run-valgrind.sh
-.PHONY: check-tsan check-valgrind
+.PHONY: check-tsan
 
 # ---- fuzzing -------------------------------------------------------------------
 
