@@ -9,9 +9,10 @@ V ?= 0
 .DEFAULT_GOAL := all
 
 VERSION := 1.0.0
-MACHINES := x86_64 aarch64 x86_64-san x86_64-fuzz
+MACHINES := x86_64 aarch64 x86_64-san x86_64-fuzz x86_64-tsan x86_64-cover
 JOBS ?= 2
-include cross/x86_64.mk cross/aarch64.mk cross/san.mk cross/fuzz.mk
+include cross/x86_64.mk cross/aarch64.mk cross/san.mk cross/fuzz.mk \
+	cross/tsan.mk cross/cover.mk
 
 ifeq ($(V),0)
 Q := @
@@ -146,7 +147,7 @@ $(BUILD)/$(1)/tests/fuzz/fuzz_%: $(BUILD)/$(1)/tests/fuzz/fuzz_%.o \
 # Helpers of the end-to-end tests.
 $(BUILD)/$(1)/tests/support/peer $(BUILD)/$(1)/tests/support/mlir_print \
 		$(BUILD)/$(1)/tests/support/dying_agent \
-$(BUILD)/$(1)/tests/soak/soak: %: %.o \
+$(BUILD)/$(1)/tests/soak/soak $(BUILD)/$(1)/tests/perf/agent_figures: %: %.o \
 		$$$$(call named_objs,$(1),$$$$(subst $(BUILD)/$(1)/,,$$$$@).c)
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -o $$@ $$^ \

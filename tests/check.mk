@@ -16,6 +16,9 @@
 #? make check-oracle    against onnxruntime's own tensors, and mlir-opt
 #? make check-horizon   fixed-point models against exact integers
 #? make check-natural   onnxruntime against itself on aarch64 (not in check)
+#? make bench-agent     size, start and memory of the agent
+#? make check-valgrind  the agent and its workers under memcheck
+#? make check-tsan      the agent under ThreadSanitizer (not in check)
 #? make soak            2,000 runs of that kind (SOAK_SEED=N)
 #? make fuzz T=60       libFuzzer, T seconds a parser (needs clang-14)
 
@@ -26,7 +29,7 @@ CHECK_FORMAT ?= strict
 CHECKS ?= check-headers check-layers check-symbols check-format \
 	check-registry check-isa check-unit check-vectors check-horizon \
 	check-oracle check-kernels check-fuzz check-sweep check-hostile \
-	check-soak check-e2e
+	check-soak check-valgrind check-e2e
 .PHONY: $(CHECKS) check check-natural demo deps deps-demo build-check fuzz \
 	unit-x86_64 unit-x86_64-san unit-aarch64 fuzz-replay
 
@@ -126,7 +129,8 @@ check-horizon: x86_64 aarch64
 
 check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer \
 		$(BUILD)/x86_64-san/tests/support/dying_agent \
-		$(BUILD)/x86_64/tests/support/dying_agent
+		$(BUILD)/x86_64/tests/support/dying_agent \
+		$(BUILD)/x86_64/tests/perf/agent_figures
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
 # The tables of hostile peers run here too, alone and by name.
 HOSTILE := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_hostile_*.c))
@@ -147,6 +151,18 @@ check-soak: x86_64 $(SOAK)
 check-board: $(BUILD)/x86_64/assay $(BUILD)/x86_64/assayd \
 		$(BUILD)/aarch64/assayd
 	@$(PYTHON) tests/board/run.py $(BUILD) $(BOARD)
+
+# ---- tools that are slow -----------------------------------------------------
+
+# TSan is not in check: minutes. Those of test_agent are about deadlines of a fast
+# agent, so they are left to the other builds.
+TSAN_TESTS := test_ring test_session test_target $(HOSTILE)
+check-tsan: $(TSAN_TESTS:%=$(BUILD)/x86_64-tsan/tests/unit/%)
+	@TSAN_OPTIONS=halt_on_error=1:exitcode=66 UNIT_TIMEOUT=300 \
+		UNIT="$(TSAN_TESTS)" tests/run-unit.sh $(BUILD)/x86_64-tsan
+check-valgrind: x86_64
+	@BUILD=$(abspath $(BUILD)) ROOT=$(CURDIR) tests/run-valgrind.sh
+.PHONY: check-tsan
 
 # ---- fuzzing -------------------------------------------------------------------
 

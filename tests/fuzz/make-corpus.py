@@ -449,9 +449,47 @@ def pins():
         put("pins", name, text.encode())
 
 
+# ---- sessions: how far, the cut, habits of workers, then frames -----------------
+
+def sessions():
+    def stream(*names):
+        out = b""
+        for k, (name, text, payload) in enumerate(names):
+            out += frame(0, k, encode("proto/assay.proto", "assay.pb.Envelope",
+                                      "%s { %s }" % (name, text)), payload)
+        return out
+
+    begin = (("hello", CLIENT["hello"], b""),
+             ("lease_acquire", CLIENT["lease_acquire"], b""))
+    more = (("ping", "nonce: 1", b""), ("status", "", b""),
+            ("blob_query", CLIENT["blob_query"], b""),
+            ("blob_put", CLIENT["blob_put"], b"\1\2\3\4"),
+            ("slice_load", CLIENT["slice_load"], b""))
+    run = (("run_tensor", "tensor: 0 total: 64", bytes(64)),
+           ("run_start", "run: 1 mode: RUN_MODE_CUMULATIVE credit: 9999", b""),
+           ("credit", "bytes: 64", b""), ("cancel", "run: 1", b""))
+    release = (("lease_release", "", b""),
+               ("lease_acquire", CLIENT["lease_acquire"], b""))
+    calm, wild = bytes(16), bytes([0, 3, 9, 9, 9, 9, 0x80, 7] * 2)
+    table = {"begin": (0, begin + more), "leased": (2, more + release),
+             "loaded": (3, run + release), "again": (3, run + run),
+             "given": (4, run[1:]), "running": (5, run[2:] + more[:2]),
+             "flood": (1, more[:2] * 60)}
+    for name, (stage, frames) in table.items():
+        for k, habits in enumerate((calm, wild)):
+            put("session", "%s-%d" % (name, k),
+                bytes([stage, 12 - 8 * k]) + habits + stream(*frames))
+    for k, habit in enumerate((0x80, 0x81, 2, 3, 4, 0xff)):
+        put("session", "worker-%d" % k,
+            bytes([4, 0x4c, habit, habit, 5, 77, 3]) + bytes(13)
+            + stream(*run[1:]))
+
+
 # ---- the engine: any bytes make a slice, so seeds only have to differ -------
 
 def engine():
+    for i in range(4):
+        put("plan", "seed-%d" % i, b"plan-%d-conv-view-pool" % i)
     for i in range(8):
         put("engine", "seed-%d" % i, b"seed-%d-conv-pool-add" % i)
 
@@ -460,6 +498,7 @@ messages()
 slices()
 fixed()
 engine()
+sessions()
 arrays()
 options()
 onnx()

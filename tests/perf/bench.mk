@@ -45,3 +45,12 @@ $(BUILD)/x86_64/tests/perf/image_time: \
 		$(BUILD)/x86_64/tests/perf/image_time.o \
 		$(x86_64_OBJ_host) $(x86_64_OBJ_both)
 	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+
+# What an agent costs: size, start, memory.
+bench-agent: x86_64 $(BUILD)/aarch64/assayd \
+		$(BUILD)/x86_64/tests/perf/agent_figures
+	@aarch64-linux-gnu-strip -o $(BUILD)/assayd.stripped \
+		$(BUILD)/aarch64/assayd
+	@$(BUILD)/x86_64/tests/perf/agent_figures \
+		--stripped $(BUILD)/assayd.stripped $(BUILD)/x86_64/assayd
+.PHONY: bench-agent

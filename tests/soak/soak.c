@@ -10,29 +10,26 @@
  *
  * Ends with a line of figures and "N passed, N failed, N skipped".
  *
- * links: tests/soak/stall.c tests/support/slices.c tests/support/hostile.c
+ * links: tests/soak/stall.c tests/support/daemon.c
+ * links: tests/support/slices.c tests/support/hostile.c
  * links: host-tools/client.c host-tools/client_load.c
  * links: host-tools/client_run.c host-tools/local.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lcmocka -luv -lprotobuf-c -lxxhash -lmbedcrypto
  */
-#include <dirent.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "host-tools/client.h"
 #include "kernels/cpu.h"
 #include "lib/net/conn_plain.h"
 #include "tests/soak/soak.h"
+#include "tests/support/daemon.h"
 #include "tests/support/hostile.h"
 
 #define LAYERS 8
@@ -46,7 +43,6 @@ static const char *const act_names[N_ACTS] = {"whole", "cancelled", "killed",
 
 struct soak {
     struct agents agent;
-    char board[64];
     struct assay_slice *slice;
     struct assay_backend *local, *board_backend;
     volatile int interrupted;
@@ -81,72 +77,12 @@ static int die(const char *what, const struct assay_err *err)
     exit(99);
 }
 
-/* ---- the agent ---------------------------------------------------------------- */
-
-static void start_agent(struct soak *s, const char *program)
-{
-    static const char head[] = "assayd listening on ";
-    char line[256];
-    ssize_t n;
-    int fds[2];
-
-    snprintf(s->board, sizeof(s->board), "soak-%d", (int)getpid());
-    if (pipe(fds) < 0)
-        die("pipe", NULL);
-    s->agent.pid = fork();
-    if (s->agent.pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(fds[1], 1);
-        close(fds[0]);
-        execl(program, program, "--listen", "127.0.0.1:0", "--board-id",
-              s->board, "--memory", "64M", "--log-level", "error",
-              (char *)NULL);
-        _exit(127);
-    }
-    close(fds[1]);
-    n = read(fds[0], line, sizeof(line) - 1);
-    close(fds[0]);
-    if (n <= (ssize_t)sizeof(head) || memcmp(line, head, sizeof(head) - 1) != 0)
-        die("the agent does not listen", NULL);
-    line[n] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    snprintf(s->agent.target, sizeof(s->agent.target), "%.90s",
-             line + sizeof(head) - 1);
-}
+/* ---- what the agent has ------------------------------------------------------ */
 
 struct having {
     uint64_t resident, used;
     unsigned descriptors, children;
 };
-
-static unsigned count(const char *path)
-{
-    unsigned n = 0;
-    DIR *dir = opendir(path);
-
-    if (dir == NULL)
-        die(path, NULL);
-    while (readdir(dir) != NULL)
-        n++;
-    closedir(dir);
-    return n;
-}
-
-static long first_child(pid_t parent)
-{
-    char path[64];
-    long pid = 0;
-    FILE *f;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent,
-             (int)parent);
-    f = fopen(path, "r");
-    if (f == NULL || fscanf(f, "%ld", &pid) != 1)
-        pid = 0;
-    if (f != NULL)
-        fclose(f);
-    return pid;
-}
 
 /* Without clients, when the agent has heard that they are gone. */
 static struct having look(const struct soak *s)
@@ -154,15 +90,12 @@ static struct having look(const struct soak *s)
     struct timespec pause = {.tv_nsec = 20000000};
     struct having h = {0}, before;
     struct hostile_peer p;
-    char path[64];
-    FILE *f;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)s->agent.pid);
     for (int i = 0; i < 50; i++) {
         before = h;
         nanosleep(&pause, NULL);
-        h.descriptors = count(path);
-        h.children = first_child(s->agent.pid) != 0;
+        h.descriptors = daemon_descriptors(&s->agent);
+        h.children = daemon_worker(&s->agent) != 0;
         if (i > 5 && h.descriptors == before.descriptors && h.children == 0)
             break;
     }
@@ -171,12 +104,7 @@ static struct having look(const struct soak *s)
     hostile_until(&p, ASSAY_MSG_STATUS_REPLY);
     h.used = p.got.u.info.memory_used;
     hostile_hang_up(&p);
-    snprintf(path, sizeof(path), "/proc/%d/statm", (int)s->agent.pid);
-    f = fopen(path, "r");
-    if (f == NULL || fscanf(f, "%*u %lu", &h.resident) != 1)
-        die(path, NULL);
-    fclose(f);
-    h.resident *= (uint64_t)sysconf(_SC_PAGESIZE);
+    h.resident = daemon_memory(s->agent.pid, "VmRSS");
     return h;
 }
 
@@ -187,7 +115,7 @@ static void disturb(struct soak *s)
     struct assay_client *c = (struct assay_client *)s->board_backend;
     struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
     uv_os_fd_t fd = -1;
-    long worker;
+    pid_t worker;
 
     uv_fileno((uv_handle_t *)&((struct assay_plain *)c->conn)->in.stream, &fd);
     switch (s->act) {
@@ -195,9 +123,9 @@ static void disturb(struct soak *s)
     case CUT: shutdown(fd, SHUT_RDWR); break;
     case RESET: (void)!connect(fd, &nowhere, sizeof(nowhere)); break;
     case KILL:
-        worker = first_child(s->agent.pid);
+        worker = daemon_worker(&s->agent);
         if (worker > 0)
-            kill((pid_t)worker, draw(2) ? SIGKILL : SIGSEGV);
+            kill(worker, draw(2) ? SIGKILL : SIGSEGV);
         break;
     default: break;
     }
@@ -387,19 +315,9 @@ static void expect(bool good, const char *what)
     *(good ? &passed : &failed) += 1;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void judge(struct soak *s, const struct having *a,
                   const struct having *b, unsigned runs, double took)
 {
-    int status;
-
     printf("runs %u in %.1f s:", runs, took);
     for (int i = 0; i < N_ACTS; i++)
         printf(" %s %u", act_names[i], s->done[i]);
@@ -421,10 +339,7 @@ static void judge(struct soak *s, const struct having *a,
     expect(b->used == a->used, "the budget is what it was");
     expect(b->descriptors == a->descriptors, "descriptors are what they were");
     expect(b->children == 0, "no worker is left");
-    kill(s->agent.pid, SIGTERM);
-    expect(waitpid(s->agent.pid, &status, 0) == s->agent.pid &&
-               WIFEXITED(status) && WEXITSTATUS(status) == 0,
-           "the agent ended with 0");
+    expect(daemon_stop(&s->agent) == 0, "the agent ended with 0");
 }
 
 int main(int argc, char **argv)
@@ -450,13 +365,14 @@ int main(int argc, char **argv)
     if (i + 1 != argc)
         die("usage: soak [--runs N] [--seconds S] [--seed X] ASSAYD", NULL);
     signal(SIGPIPE, SIG_IGN);
-    start_agent(&s, argv[i]);
+    daemon_start(&s.agent, argv[i], "64M");
     s.slice = make_slice();
     if (assay_local_open(&s.local, 0, &err) < 0 ||
         s.local->vt->load(s.local, s.slice, &err) < 0)
         die("local", &err);
-    begun = now();
-    while (n < runs && (seconds == 0 || now() - begun < seconds)) {
+    begun = daemon_now_ms() / 1e3;
+    while (n < runs &&
+           (seconds == 0 || daemon_now_ms() / 1e3 - begun < seconds)) {
         one(&s);
         if (++n == WARM) {
             hang_up(&s);
@@ -465,7 +381,7 @@ int main(int argc, char **argv)
     }
     hang_up(&s);
     last = look(&s);
-    judge(&s, &first, &last, n, now() - begun);
+    judge(&s, &first, &last, n, daemon_now_ms() / 1e3 - begun);
     s.local->vt->close(s.local);
     assay_slice_free(s.slice);
     printf("%u passed, %u failed, 0 skipped\n", passed, failed);

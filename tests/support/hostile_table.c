@@ -136,7 +136,7 @@ static struct having look(void)
 
 static bool is_back(const struct having *now, const struct having *base)
 {
-#ifndef __SANITIZE_ADDRESS__
+#ifdef AGENTS_MEMORY_TELLS
     if (now->resident > base->resident + RESIDENT_SLACK)
         return false;
 #endif
