@@ -215,6 +215,10 @@ static void dispatch(struct assay_session *s, struct assay_msg *m)
         if (table[i].type != m->type)
             continue;
         if (table[i].states >> s->state & 1) {
+            assay_log(ASSAY_LOG_DEBUG,
+                      "message session=%u state=%s type=%s payload=%u",
+                      s->number, assay_session_state_name(s->state),
+                      assay_msg_name(m->type), m->payload_bytes);
             assay_session_enter(s, s->state);
             table[i].handler(s, m);
             return;
