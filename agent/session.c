@@ -303,7 +303,13 @@ static void on_drained(void *self)
 
 void assay_session_pause(struct assay_session *s, bool on)
 {
+    uint64_t now = uv_now(&s->agent->loop);
+
     s->paused = on;
+    /* Nobody was late while we did not listen. */
+    s->upload.begun_ms = now;
+    if (s->inputs_ms != 0)
+        s->inputs_ms = now;
     if (s->state >= ASSAY_SESSION_CLOSING)
         return;
     if (on)
