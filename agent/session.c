@@ -230,6 +230,10 @@ static void dispatch(struct assay_session *s, struct assay_msg *m)
         if (table[i].type != m->type)
             continue;
         if (table[i].states >> s->state & 1) {
+            assay_log(ASSAY_LOG_DEBUG,
+                      "message session=%u state=%s type=%s payload=%u",
+                      s->number, assay_session_state_name(s->state),
+                      assay_msg_name(m->type), m->payload_bytes);
             assay_session_enter(s, s->state);
             table[i].handler(s, m);
             return;
@@ -345,7 +349,13 @@ static void on_drained(void *self)
 
 void assay_session_pause(struct assay_session *s, bool on)
 {
+    uint64_t now = uv_now(&s->agent->loop);
+
     s->paused = on;
+    /* Nobody was late while we did not listen. */
+    s->upload.begun_ms = now;
+    if (s->inputs_ms != 0)
+        s->inputs_ms = now;
     if (s->state >= ASSAY_SESSION_CLOSING)
         return;
     if (on)

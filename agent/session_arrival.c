@@ -61,12 +61,16 @@ void assay_session_on_arrival(void *self)
 void assay_session_arm_arrival(struct assay_session *s)
 {
     uint64_t now = uv_now(&s->agent->loop);
-    bool begun = assay_frame_pending(&s->decoder) > 0 && !s->paused &&
-                 !assay_conn_is_full(s->conn);
+    bool begun =
+        assay_frame_pending(&s->decoder) > 0 && !assay_conn_is_full(s->conn);
     struct arrival a;
 
     if (s->state >= ASSAY_SESSION_CLOSING)
         return;
+    if (s->paused) {
+        assay_deadline_stop(&s->arrival);
+        return;
+    }
     if (!begun)
         s->message_ms = 0;
     else if (s->message_ms == 0)

@@ -14,6 +14,7 @@
  *   half        half of a ping
  *   wait=MS     do nothing for so long
  *   reset       end the connection by a reset
+ *   shut        say that nothing more is sent
  *   reply       wait for one message (10 s) and print its name and text
  *   hold        say "holding" and read until the agent hangs up
  *   cut         send half of a ping and hang up
@@ -218,6 +219,8 @@ static int act(struct peer *p, const char *word)
         return send_msg(p, &m, true);
     if (strcmp(word, "reset") == 0)
         return reset(p), 0;
+    if (strcmp(word, "shut") == 0)
+        return shutdown(p->fd, SHUT_WR) < 0;
     if (strcmp(word, "hello") == 0) {
         m.type = ASSAY_MSG_HELLO;
         m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};

@@ -55,6 +55,20 @@ static void test_good(void **state)
     assert_true(o.version);
     assert_int_equal(parse(&o, &err, (const char *[]){"--help", NULL}), 0);
     assert_true(o.help);
+    assert_int_equal(
+        parse(&o, &err,
+              (const char *[]){"--self-test", "--deadline", "hello=0.5",
+                               "--deadline", "self-test=20", "--deadline",
+                               "hello=1.25", NULL}),
+        0);
+    assert_true(o.self_test && !o.no_self_test && o.listen == NULL);
+    assert_int_equal(o.deadline_ms[ASSAY_DEADLINE_HELLO], 1250);
+    assert_int_equal(o.deadline_ms[ASSAY_DEADLINE_SELF_TEST], 20000);
+    assert_int_equal(o.deadline_ms[ASSAY_DEADLINE_RUN], 0);
+    assert_int_equal(
+        parse(&o, &err, (const char *[]){"--stdio", "--no-self-test", NULL}),
+        0);
+    assert_true(o.no_self_test);
 }
 
 static const struct {
@@ -76,6 +90,14 @@ static const struct {
     {{"--stdio", "--log-level", "loud"}, "--log-level 'loud'"},
     {{"--stdio", "--board-id", "a b"}, "--board-id 'a b'"},
     {{"--stdio", "--board-id", ""}, "--board-id ''"},
+    {{"--stdio", "--deadline", "lunch=3"}, "--deadline 'lunch=3'"},
+    {{"--stdio", "--deadline", "hello"}, "--deadline 'hello'"},
+    {{"--stdio", "--deadline", "hello="}, "--deadline 'hello='"},
+    {{"--stdio", "--deadline", "hello=0"}, "--deadline 'hello=0'"},
+    {{"--stdio", "--deadline", "hello=nan"}, "--deadline 'hello=nan'"},
+    {{"--stdio", "--deadline", "hello=1e9"}, "--deadline 'hello=1e9'"},
+    {{"--stdio", "--deadline", "hello=3s"}, "--deadline 'hello=3s'"},
+    {{"--stdio", "--deadline", "=3"}, "--deadline '=3'"},
     {{"--stdio=1"}, "unknown option '--stdio=1'"},
 };
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/blobs.h"
+#include "agent/log.h"
 #include "agent/session.h"
 #include "agent/sysinfo.h"
 #include "lib/core/buf.h"
@@ -142,6 +143,55 @@ static void test_small_blobs(void **state)
     assay_blobs_free(b);
 }
 
+/* The most that was in use, bytes of constants, and what is only borrowed. */
+static void test_budget_marks(void **state)
+{
+    struct assay_blobs *b = assay_blobs_new(1000);
+
+    (void)state;
+    put(b, 1, 400);
+    put(b, 2, 10); /* charged with 128 */
+    assert_int_equal(assay_blobs_bytes(b), 410);
+    assert_int_equal(assay_budget_high(b), 528);
+    assert_int_equal(assay_budget_borrow(b, 300), 300);
+    assert_int_equal(assay_budget_used(b), 828);
+    assert_int_equal(assay_budget_borrow(b, 300), 172); /* drops nothing */
+    assert_true(has(b, 1) && has(b, 2));
+    assert_int_equal(assay_budget_high(b), 528);
+    assay_budget_give(b, 472);
+    put(b, 3, 900); /* drops both */
+    assert_int_equal(assay_blobs_bytes(b), 900);
+    assert_int_equal(assay_budget_high(b), 900);
+    assay_blobs_free(b);
+}
+
+static void is_quoted(const char *text, const char *want)
+{
+    char out[ASSAY_LOG_TEXT];
+
+    assert_string_equal(assay_log_quote(text, out), want);
+}
+
+static void test_log_quote(void **state)
+{
+    char text[1000], out[ASSAY_LOG_TEXT];
+
+    (void)state;
+    is_quoted("", "\"\"");
+    is_quoted("me@host 7", "\"me@host 7\"");
+    is_quoted("a\"b\\c", "\"a\\x22b\\x5cc\"");
+    is_quoted("x\n<3>forged\x1b[31m\x7f", "\"x\\x0a<3>forged\\x1b[31m\\x7f\"");
+    is_quoted("\xc2\x9b", "\"\\xc2\\x9b\""); /* C1 as UTF-8 */
+    for (int c = 'a'; c < 'c'; c++) { /* plain, and each byte an escape */
+        memset(text, c == 'a' ? 'a' : 1, sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        assay_log_quote(text, out);
+        assert_true(strlen(out) < ASSAY_LOG_TEXT);
+        assert_true(strlen(out) > ASSAY_LOG_TEXT - 16);
+        assert_string_equal(out + strlen(out) - 4, "...\"");
+    }
+}
+
 static void touch(const char *dir, const char *name)
 {
     char path[160];
@@ -205,8 +255,9 @@ static void test_features(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_blobs),
-        cmocka_unit_test(test_small_blobs), cmocka_unit_test(test_features),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_blobs),
+        cmocka_unit_test(test_small_blobs),  cmocka_unit_test(test_features),
+        cmocka_unit_test(test_budget_marks), cmocka_unit_test(test_log_quote),
         cmocka_unit_test(runtime_files),
     };
 
