@@ -102,7 +102,10 @@ $(BUILD)/$(1)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/$(1)/flags
 # Generated headers exist before anything that includes them is compiled.
 $$($(1)_OBJ_proto) $(BUILD)/$(1)/tests/unit/test_codec_params.o: | $(PROTO_GEN)
 $$($(1)_OBJ_host): | $(ONNX_GEN)
-# What numerics_data.c embeds.
+# What is embedded (lib/core/embed.h).
+$(BUILD)/$(1)/host-tools/deploy_service.o: agent/init/assayd.service \
+		agent/init/assayd.init
+$(BUILD)/$(1)/host-tools/deploy_board.o: host-tools/deploy_board.sh
 $(BUILD)/$(1)/host-tools/model/numerics_data.o: $(wildcard \
 	host-tools/numerics/*.json)
 

@@ -79,6 +79,8 @@ static int open_deploy(struct assay_deploy *d, const struct assay_options *o,
         return rc;
     d->path = d->ssh.path != NULL ? d->ssh.path : DEFAULT_PATH;
     rc = judge_path(d->path, err);
+    if (rc == 0)
+        rc = assay_deploy_check_service(d, err);
     if (rc < 0)
         return rc;
     d->remote = (struct assay_remote){
@@ -143,6 +145,18 @@ static void text_remove(const struct assay_deploy *d, char *out, size_t cap)
                   NULL);
 }
 
+static void text_service(const struct assay_deploy *d, char *out, size_t cap)
+{
+    assay_message(out, cap, ASSAY_MSG_DEPLOY_STEP_SERVICE, "path", d->path,
+                  NULL);
+}
+
+static void text_no_service(const struct assay_deploy *d, char *out, size_t cap)
+{
+    (void)d;
+    assay_message(out, cap, ASSAY_MSG_DEPLOY_STEP_NO_SERVICE, NULL);
+}
+
 static int nothing(struct assay_deploy *d, struct assay_err *err)
 {
     (void)d;
@@ -167,16 +181,19 @@ static const struct step install_steps[] = {
     {text_copy, assay_deploy_copy},
     {text_try, assay_deploy_try},
     {text_place, assay_deploy_place},
+    {text_service, assay_deploy_service},
 };
 static const struct step uninstall_steps[] = {
     {text_ask, assay_deploy_ask},
+    {text_no_service, assay_deploy_no_service},
     {text_remove, uninstall},
 };
 
 static int run_steps(struct assay_deploy *d, struct assay_err *err)
 {
     const struct step *s = install_steps;
-    size_t n = sizeof(install_steps) / sizeof(install_steps[0]);
+    size_t n = sizeof(install_steps) / sizeof(install_steps[0]) -
+               (d->o->service ? 0 : 1); /* the last one */
     char text[1400], line[1500];
     int rc = 0;
 
@@ -214,6 +231,8 @@ static void clean_up(struct assay_deploy *d)
 {
     struct assay_err ignored = {0};
 
+    if (d->placed && d->o->service)
+        note(ASSAY_MSG_DEPLOY_SERVICE_FAILED, d->path);
     if (d->placed || d->o->uninstall)
         return;
     d->remote.interrupted = NULL; /* short, and the board is glad */
@@ -225,6 +244,18 @@ static void clean_up(struct assay_deploy *d)
     if (d->wrote)
         note(d->placing ? ASSAY_MSG_DEPLOY_UNKNOWN : ASSAY_MSG_DEPLOY_KEPT,
              d->path);
+}
+
+static void print_service(const struct assay_deploy *d)
+{
+    char text[400], boot[160] = "";
+
+    if (!d->at_boot)
+        assay_message(boot, sizeof(boot), ASSAY_MSG_DEPLOY_SERVICE_NO_BOOT,
+                      NULL);
+    printf("%s\n",
+           assay_message(text, sizeof(text), ASSAY_MSG_DEPLOY_SERVICE_UP,
+                         "starter", d->starter, "boot", boot, NULL));
 }
 
 static void print_installed(struct assay_deploy *d)
@@ -241,7 +272,9 @@ static void print_installed(struct assay_deploy *d)
     printf("%s\n",
            assay_message(text, sizeof(text), ASSAY_MSG_DEPLOY_KERNELS,
                          "kernels", d->kernels, "features", d->features, NULL));
-    if (d->board.daemons[0] != '\0')
+    if (d->o->service)
+        print_service(d);
+    else if (d->board.daemons[0] != '\0')
         printf("%s\n",
                assay_message(text, sizeof(text), ASSAY_MSG_DEPLOY_DAEMON,
                              "boards", d->board.daemons, NULL));

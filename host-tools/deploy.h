@@ -26,7 +26,9 @@ struct assay_deploy {
     bool placing;    /* the rename was asked for */
     bool placed;
     char kernels[32], features[128]; /* what the new agent says */
-    char daemon[64];                 /* version that answers --stdio */
+    /* Of the service. */
+    char starter[96]; /* "systemd", a start script, or "" */
+    bool at_boot;
 };
 
 /* Each: 0 or a sentence. */
@@ -34,6 +36,22 @@ int assay_deploy_ask(struct assay_deploy *d, struct assay_err *err);
 int assay_deploy_copy(struct assay_deploy *d, struct assay_err *err);
 int assay_deploy_try(struct assay_deploy *d, struct assay_err *err);
 int assay_deploy_place(struct assay_deploy *d, struct assay_err *err);
+int assay_deploy_service(struct assay_deploy *d, struct assay_err *err);
+/* Stops a service that was deployed and takes its files away. */
+int assay_deploy_no_service(struct assay_deploy *d, struct assay_err *err);
+/* Is what the options want of a service possible? Before anything is sent. */
+int assay_deploy_check_service(const struct assay_deploy *d,
+                               struct assay_err *err);
+
+/* Runs a script; its answer is c->output (init'ed by the caller), which has
+ * its end. */
+int assay_deploy_script(struct assay_deploy *d, struct assay_remote_call *c,
+                        enum assay_board_script which, const char *const *words,
+                        size_t n, struct assay_err *err) ASSAY_MUST_CHECK;
+/* A hello to a target; version: of who answers. */
+int assay_deploy_hello(struct assay_deploy *d, const char *target,
+                       char version[64], struct assay_err *err)
+    ASSAY_MUST_CHECK;
 /* Takes files of the board away. */
 int assay_deploy_remove(struct assay_deploy *d, const char *doing,
                         const char *const *paths, size_t n,

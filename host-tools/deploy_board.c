@@ -6,54 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/core/embed.h"
 #include "lib/net/ssh.h"
 #include "proto/version.h"
 
-/* In front of each. Nothing is globbed but where it is asked for. */
-#define BEGIN \
-    "set -f; say() { echo \"assay: $*\"; }; " \
-    "d=${1%/*}; [ -n \"$d\" ] || d=/; "
-/* --version of a program, one line, whatever it is. */
-#define VERSION(program) "$(" program " --version </dev/null 2>&1 | head -n 1)"
+ASSAY_EMBED(assay_board_scripts, "host-tools/deploy_board.sh");
 
-/* The temporary file goes away with the shell, unless it is whole; a folder
- * is left with none of an earlier attempt. noclobber: never through a link. */
-static const char *const scripts[] = {
-    [ASSAY_SCRIPT_ASK] = BEGIN
-    "say machine $(uname -m); say system $(uname -s); "
-    "say user $(id -u); "
-    "[ -d \"$d\" ] && say folder yes; "
-    "[ -w \"$d\" ] && say writable yes; "
-    "[ -d \"$1\" ] && say is-folder yes; "
-    "[ -h \"$1\" ] && say link yes; "
-    "[ -f \"$1\" ] && say file yes && "
-    "say old " VERSION(
-        "\"$1\"") "; "
-                  "command -v sha256sum >/dev/null && say sha256sum yes; "
-                  "[ -d /run/systemd/system ] && say systemd yes; "
-                  "say free $(df -P -k \"$d\" 2>/dev/null | tail -n 1); "
-                  "say daemons $(sed -n \"s/.*@assayd[.]//p\" /proc/net/unix "
-                  "2>/dev/null | sort -u | head -n 4); "
-                  "say on-path $(command -v assayd); "
-                  "say done",
-    [ASSAY_SCRIPT_PUT] = BEGIN
-    "t=$2; c() { rm -f \"$t\"; }; trap c EXIT; "
-    "trap \"exit 1\" HUP INT TERM PIPE; "
-    "set +f; rm -f \"$d\"/.assayd-deploy.*; set -f -C; umask 077; "
-    "cat >\"$t\" || { say fail write; exit 0; }; "
-    "n=$(wc -c <\"$t\"); "
-    "[ \"$n\" -eq \"$3\" ] || { say fail short $n; exit 0; }; "
-    "chmod 755 \"$t\" || { say fail chmod; exit 0; }; "
-    "command -v sha256sum >/dev/null && say sum $(sha256sum <\"$t\"); "
-    "trap - EXIT; say done",
-    [ASSAY_SCRIPT_TRY] = BEGIN "say version " VERSION("\"$1\"") "; say done",
-    [ASSAY_SCRIPT_PLACE] = BEGIN
-    "sync; mv -f \"$2\" \"$1\" || { say fail rename; exit 0; }; sync; "
-    "say version " VERSION(
-        "\"$1\"") "; "
-                  "say on-path $(command -v assayd); say done",
-    [ASSAY_SCRIPT_REMOVE] =
-        BEGIN "rm -f \"$@\" || { say fail remove; exit 0; }; sync; say done",
+/* Sections of that file. */
+static const char *const names[] = {
+    [ASSAY_SCRIPT_ASK] = "ask",
+    [ASSAY_SCRIPT_PUT] = "put",
+    [ASSAY_SCRIPT_TRY] = "try",
+    [ASSAY_SCRIPT_PLACE] = "place",
+    [ASSAY_SCRIPT_REMOVE] = "remove",
+    [ASSAY_SCRIPT_SERVICE] = "service",
+    [ASSAY_SCRIPT_FILE] = "file",
+    [ASSAY_SCRIPT_LIST] = "list",
+    [ASSAY_SCRIPT_START] = "start",
+    [ASSAY_SCRIPT_STOP] = "stop",
+    [ASSAY_SCRIPT_TAKE_AWAY] = "take-away",
 };
 
 static int no_memory(struct assay_err *err)
@@ -67,6 +38,32 @@ static int append(struct assay_buf *out, const char *text,
     return assay_buf_append(out, text, strlen(text)) < 0 ? no_memory(err) : 0;
 }
 
+/* The lines of "#= NAME ...", joined by blanks, without comments. */
+static int append_section(struct assay_buf *out, const char *name,
+                          struct assay_err *err)
+{
+    const char *p = assay_board_scripts;
+    size_t n = strlen(name);
+    bool inside = false;
+    int rc = 0;
+
+    while (*p != '\0' && rc == 0) {
+        size_t blanks = strspn(p, " "), len = strcspn(p, "\n");
+
+        if (strncmp(p, "#= ", 3) == 0)
+            inside = strncmp(p + 3, name, n) == 0 &&
+                     (p[3 + n] == ' ' || p[3 + n] == '\n');
+        else if (inside && p[blanks] != '#' && len > blanks) {
+            if (assay_buf_append(out, p + blanks, len - blanks) < 0)
+                rc = no_memory(err);
+            else
+                rc = append(out, " ", err);
+        }
+        p += len + (p[len] == '\n');
+    }
+    return rc;
+}
+
 int assay_board_command(struct assay_buf *out, enum assay_board_script script,
                         const char *const *words, size_t n,
                         struct assay_err *err)
@@ -74,7 +71,9 @@ int assay_board_command(struct assay_buf *out, enum assay_board_script script,
     int rc = append(out, "sh -c '", err);
 
     if (rc == 0)
-        rc = append(out, scripts[script], err);
+        rc = append_section(out, "begin", err);
+    if (rc == 0)
+        rc = append_section(out, names[script], err);
     if (rc == 0)
         rc = append(out, "' assay", err);
     for (size_t i = 0; i < n && rc == 0; i++) {
@@ -91,6 +90,12 @@ int assay_board_command(struct assay_buf *out, enum assay_board_script script,
 
 bool assay_board_answer(const struct assay_buf *output, const char *key,
                         char *out, size_t cap)
+{
+    return assay_board_answer_at(output, key, 0, out, cap);
+}
+
+bool assay_board_answer_at(const struct assay_buf *output, const char *key,
+                           unsigned at, char *out, size_t cap)
 {
     const char *p = (const char *)output->data, *end;
     char head[64];
@@ -109,7 +114,7 @@ bool assay_board_answer(const struct assay_buf *output, const char *key,
             return false;
         line_end = stop > p && stop[-1] == '\r' ? stop - 1 : stop;
         if ((size_t)(line_end - p) >= n && memcmp(p, head, n) == 0 &&
-            (p + n == line_end || p[n] == ' ')) {
+            (p + n == line_end || p[n] == ' ') && at-- == 0) {
             for (p += n; p < line_end && *p == ' '; p++) {
             }
             for (; p < line_end && k + 1 < cap; p++)
@@ -175,9 +180,7 @@ bool assay_board_facts_read(struct assay_board_facts *out,
     f.is_link = says_yes(output, "link");
     f.is_file = says_yes(output, "file");
     f.has_sha256sum = says_yes(output, "sha256sum");
-    f.has_systemd = says_yes(output, "systemd");
-    f.is_root = assay_board_answer(output, "user", text, sizeof(text)) &&
-                strcmp(text, "0") == 0;
+    f.is_listed = says_yes(output, "listed");
     if (assay_board_answer(output, "free", text, sizeof(text)))
         read_free(&f, text);
     *out = f;

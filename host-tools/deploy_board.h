@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `assay deploy` has a board's shell do, and what that answers. Scripts
- * are one line without single quotes, so that they are one word for any login
- * shell; answers are lines "assay: KEY WORDS", and everything else (a banner,
- * an echo of a profile) is passed over. Pure; answers are hostile.
+ * What `assay deploy` has a board's shell do (deploy_board.sh), and what that
+ * answers: lines "assay: KEY WORDS"; everything else (a banner, an echo of a
+ * profile) is passed over. Pure; answers are hostile.
  */
 #ifndef ASSAY_HOST_DEPLOY_BOARD_H
 #define ASSAY_HOST_DEPLOY_BOARD_H
@@ -15,12 +14,19 @@
 #include "lib/core/buf.h"
 #include "lib/core/err.h"
 
+/* What they take and do stands there. */
 enum assay_board_script {
-    ASSAY_SCRIPT_ASK,    /* PATH: machine, folder, what is there */
-    ASSAY_SCRIPT_PUT,    /* PATH TEMPORARY BYTES: stdin to the file */
-    ASSAY_SCRIPT_TRY,    /* PROGRAM: its --version */
-    ASSAY_SCRIPT_PLACE,  /* PATH TEMPORARY: the rename */
-    ASSAY_SCRIPT_REMOVE, /* FILE...: gone, and synced */
+    ASSAY_SCRIPT_ASK,
+    ASSAY_SCRIPT_PUT,
+    ASSAY_SCRIPT_TRY,
+    ASSAY_SCRIPT_PLACE,
+    ASSAY_SCRIPT_REMOVE,
+    ASSAY_SCRIPT_SERVICE,
+    ASSAY_SCRIPT_FILE,
+    ASSAY_SCRIPT_LIST,
+    ASSAY_SCRIPT_START,
+    ASSAY_SCRIPT_STOP,
+    ASSAY_SCRIPT_TAKE_AWAY,
 };
 
 /* "sh -c 'SCRIPT' assay WORD...", with a NUL behind it. */
@@ -32,6 +38,9 @@ int assay_board_command(struct assay_buf *out, enum assay_board_script script,
  * such line. */
 bool assay_board_answer(const struct assay_buf *output, const char *key,
                         char *out, size_t cap);
+/* The n-th one of several. */
+bool assay_board_answer_at(const struct assay_buf *output, const char *key,
+                           unsigned n, char *out, size_t cap);
 
 struct assay_board_facts {
     char machine[64], system[64];
@@ -39,7 +48,7 @@ struct assay_board_facts {
     char on_path[256]; /* the assayd that a bare name starts, or "" */
     char daemons[256]; /* names of boards that have one running, or "" */
     bool folder, writable, is_folder, is_link, is_file, has_sha256sum;
-    bool is_root, has_systemd;
+    bool is_listed; /* a service was deployed */
     bool knows_free;
     uint64_t free_bytes;
 };

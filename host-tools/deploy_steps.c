@@ -12,10 +12,9 @@
 #define ANSWER_MAX (64u * 1024u)
 #define SPARE_BYTES (256u * 1024u) /* of the folder, beside the agent */
 
-/* Runs a script; its answer is c->output, which has its end. */
-static int script(struct assay_deploy *d, struct assay_remote_call *c,
-                  enum assay_board_script which, const char *const *words,
-                  size_t n, struct assay_err *err)
+int assay_deploy_script(struct assay_deploy *d, struct assay_remote_call *c,
+                        enum assay_board_script which, const char *const *words,
+                        size_t n, struct assay_err *err)
 {
     struct assay_buf command;
     char text[256];
@@ -54,6 +53,8 @@ static int judge_path(struct assay_deploy *d, struct assay_err *err)
 {
     const struct assay_board_facts *b = &d->board;
 
+    if (d->o->uninstall && !b->is_file)
+        return 0; /* nothing is there */
     if (!b->folder)
         return refuse_path(err, ASSAY_MSG_DEPLOY_NO_FOLDER, d);
     if (b->is_folder)
@@ -78,7 +79,7 @@ int assay_deploy_ask(struct assay_deploy *d, struct assay_err *err)
     int rc;
 
     assay_buf_init(&c.output);
-    rc = script(d, &c, ASSAY_SCRIPT_ASK, &d->path, 1, err);
+    rc = assay_deploy_script(d, &c, ASSAY_SCRIPT_ASK, &d->path, 1, err);
     if (rc == 0)
         assay_board_facts_read(&d->board, &c.output);
     assay_buf_close(&c.output);
@@ -157,7 +158,7 @@ int assay_deploy_copy(struct assay_deploy *d, struct assay_err *err)
 
     assay_buf_init(&c.output);
     d->wrote = true;
-    rc = script(d, &c, ASSAY_SCRIPT_PUT, words, 3, err);
+    rc = assay_deploy_script(d, &c, ASSAY_SCRIPT_PUT, words, 3, err);
     if (rc == 0 && assay_board_answer(&c.output, "sum", sum, sizeof(sum)))
         rc = judge_sum(d, sum, err);
     else if (rc == 0)
@@ -229,8 +230,8 @@ static int own_target(struct assay_deploy *d, char **target,
     return rc;
 }
 
-static int hello(struct assay_deploy *d, const char *target, char version[64],
-                 struct assay_err *err)
+int assay_deploy_hello(struct assay_deploy *d, const char *target,
+                       char version[64], struct assay_err *err)
 {
     struct assay_client_options options = {
         .target = target,
@@ -261,7 +262,7 @@ int assay_deploy_try(struct assay_deploy *d, struct assay_err *err)
     int rc;
 
     assay_buf_init(&c.output);
-    rc = script(d, &c, ASSAY_SCRIPT_TRY, &d->temporary, 1, err);
+    rc = assay_deploy_script(d, &c, ASSAY_SCRIPT_TRY, &d->temporary, 1, err);
     if (rc == 0)
         rc = judge_version(d, &c, err);
     assay_buf_close(&c.output);
@@ -269,7 +270,7 @@ int assay_deploy_try(struct assay_deploy *d, struct assay_err *err)
         rc = own_target(d, &target, err);
     if (rc < 0)
         return rc;
-    rc = hello(d, target, version, err);
+    rc = assay_deploy_hello(d, target, version, err);
     if (rc < 0) {
         char text[128];
 
@@ -296,7 +297,7 @@ int assay_deploy_place(struct assay_deploy *d, struct assay_err *err)
 
     assay_buf_init(&c.output);
     d->placing = true;
-    rc = script(d, &c, ASSAY_SCRIPT_PLACE, words, 2, err);
+    rc = assay_deploy_script(d, &c, ASSAY_SCRIPT_PLACE, words, 2, err);
     if (rc == 0) {
         d->placed = true;
         d->wrote = false;
@@ -318,7 +319,7 @@ int assay_deploy_remove(struct assay_deploy *d, const char *doing,
     int rc;
 
     assay_buf_init(&c.output);
-    rc = script(d, &c, ASSAY_SCRIPT_REMOVE, paths, n, err);
+    rc = assay_deploy_script(d, &c, ASSAY_SCRIPT_REMOVE, paths, n, err);
     assay_buf_close(&c.output);
     return rc;
 }

@@ -96,9 +96,10 @@ struct assay_options {
     const char *fingerprint;                 /* pair: of the board, or NULL */
     const char *name;                        /* keygen: or NULL */
     bool local;
-    const char *agent; /* deploy: the file, NULL: look for it */
-    const char *ssh;   /* already in ASSAY_SSH, too */
-    bool uninstall;    /* deploy */
+    const char *agent;         /* deploy: the file, NULL: look for it */
+    const char *ssh;           /* already in ASSAY_SSH, too */
+    bool uninstall, service;   /* deploy */
+    const char *listen, *keys; /* deploy --service; NULL: the defaults */
     struct assay_strings layers, skip_layers, op_types;
     const char *start_layer, *end_layer, *layer;
     enum assay_mode mode;

@@ -292,6 +292,7 @@ static int store_flag(struct assay_options *o, enum assay_option_key key)
     case ASSAY_OPT_SKIP_IF_MISSING: o->skip_if_missing = true; return 0;
     case ASSAY_OPT_FORCE: o->force = true; return 0;
     case ASSAY_OPT_UNINSTALL: o->uninstall = true; return 0;
+    case ASSAY_OPT_SERVICE: o->service = true; return 0;
     case ASSAY_OPT_LIST: o->list = true; return 0;
     case ASSAY_OPT_DRY_RUN: o->dry_run = true; return 0;
     case ASSAY_OPT_NO_PREFLIGHT: o->no_preflight = true; return 0;
@@ -417,6 +418,8 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_AT: return set_string(&o->at, name, value, err);
     case ASSAY_OPT_LAYER: return set_string(&o->layer, name, value, err);
     case ASSAY_OPT_AGENT: return set_string(&o->agent, name, value, err);
+    case ASSAY_OPT_LISTEN: return set_string(&o->listen, name, value, err);
+    case ASSAY_OPT_KEYS: return set_string(&o->keys, name, value, err);
     case ASSAY_OPT_SSH: return set_string(&o->ssh, name, value, err);
     case ASSAY_OPT_NUMERICS: return set_string(&o->numerics, name, value, err);
     default:

@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The data files of host-tools/numerics, as they are, in the program. The
- * assembler finds them beside the Makefile, where compilers are started.
- */
+/* The data files of host-tools/numerics, as they are, in the program. */
 #include "host-tools/model/numerics_file.h"
 
 #include <string.h>
 
 #include "lib/core/arith.h"
+#include "lib/core/embed.h"
 
-#define EMBED(symbol, path) \
-    __asm__(".section .rodata\n" \
-            ".hidden " #symbol "\n" \
-            ".global " #symbol "\n" #symbol ":\n" \
-            ".incbin \"" path "\"\n" \
-            ".byte 0\n" \
-            ".previous\n"); \
-    extern const char symbol[]
-
-EMBED(assay_numerics_bayes_e, "host-tools/numerics/bayes-e.json");
-EMBED(assay_numerics_nash, "host-tools/numerics/nash.json");
+ASSAY_EMBED(assay_numerics_bayes_e, "host-tools/numerics/bayes-e.json");
+ASSAY_EMBED(assay_numerics_nash, "host-tools/numerics/nash.json");
 
 static const struct {
     const char *name, *text;

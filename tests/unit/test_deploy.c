@@ -154,7 +154,7 @@ static struct assay_buf answer(const char *text, size_t n)
 
 static const char full[] =
     "Welcome!\nassay: machine aarch64\nassay: system Linux\r\n"
-    "assay: user 0\nassay: folder yes\nassay: writable yes\nassay: file yes\n"
+    "assay: folder yes\nassay: writable yes\nassay: file yes\n"
     "assay: old assayd 1.2.3\nassay: sha256sum yes\n"
     "assay: free /dev/root 100 40 60 40% /\n"
     "assay: daemons a b\nassay: on-path /usr/bin/assayd\n"
@@ -173,8 +173,8 @@ static void test_answers(void **state)
     assert_string_equal(f.daemons, "a b");
     assert_string_equal(f.on_path, "/usr/bin/assayd");
     assert_true(f.folder && f.writable && f.is_file && f.has_sha256sum &&
-                f.is_root && f.knows_free);
-    assert_false(f.is_folder || f.is_link || f.has_systemd);
+                f.knows_free);
+    assert_false(f.is_folder || f.is_link || f.is_listed);
     assert_int_equal(f.free_bytes, 60 * 1024);
     assay_buf_close(&b);
 }
@@ -267,7 +267,7 @@ static void test_scripts(void **state)
     const char *words[] = {"/opt/it's/assayd", "~/a b"};
 
     (void)state;
-    for (int k = ASSAY_SCRIPT_ASK; k <= ASSAY_SCRIPT_REMOVE; k++) {
+    for (int k = ASSAY_SCRIPT_ASK; k <= ASSAY_SCRIPT_TAKE_AWAY; k++) {
         struct assay_err err = {0};
         struct assay_buf b;
         const char *text, *end;
@@ -279,6 +279,7 @@ static void test_scripts(void **state)
         text = (const char *)b.data;
         assert_int_equal(strncmp(text, "sh -c '", 7), 0);
         end = strchr(text + 7, '\'');
+        assert_non_null(strstr(text, "say done")); /* it is not empty */
         assert_non_null(end);
         assert_string_equal(end, "' assay '/opt/it'\\''s/assayd' ~/'a b'");
         /* One word for any login shell: sh, csh, fish. */
