@@ -25,8 +25,8 @@ struct assay_run_repeats {
     void **base;
     bool *has_base;
     bool any_base;
-    uint8_t *kind;         /* one a run */
-    uint8_t (*digest)[16]; /* [run * layers + layer] */
+    uint8_t *kind;                      /* one a run */
+    struct assay_repeat_digest *digest; /* [run * layers + layer] */
     uint32_t n_runs, cap;
     struct assay_repeat_layer *now;
 };
@@ -162,7 +162,7 @@ void assay_run_repeat_digests(struct assay_run *r, uint32_t layer,
     struct assay_run_repeats *k = r->repeats;
 
     assay_xxh128(digests, tiles * 16,
-                 k->digest[(size_t)k->n_runs * r->s->n_layers + layer]);
+                 k->digest[(size_t)k->n_runs * r->s->n_layers + layer].v);
     k->any_base = k->any_base || k->n_runs == 0;
 }
 
@@ -216,7 +216,7 @@ static int run_once(struct assay_run *r, const bool *layers, uint32_t kind)
     };
     int rc;
 
-    memset(k->digest[(size_t)k->n_runs * r->s->n_layers], 0,
+    memset(&k->digest[(size_t)k->n_runs * r->s->n_layers], 0,
            r->s->n_layers * sizeof(*k->digest));
     rc = assay_run_pass(r, &pass);
     if (rc == 0)
@@ -237,7 +237,7 @@ static bool is_unsure(const struct assay_run *r, uint32_t kind)
             run = i;
         }
     }
-    return n == 1 && memcmp(k->digest[0], k->digest[run * layers],
+    return n == 1 && memcmp(&k->digest[0], &k->digest[run * layers],
                             layers * sizeof(*k->digest)) != 0;
 }
 
@@ -245,8 +245,7 @@ static void add_up(struct assay_run *r)
 {
     struct assay_run_repeats *k = r->repeats;
 
-    assay_repeat_judge(k->now, r->s, k->kinds, k->kind, k->n_runs,
-                       (const uint8_t(*)[16])k->digest);
+    assay_repeat_judge(k->now, r->s, k->kinds, k->kind, k->n_runs, k->digest);
     for (uint32_t i = 0; i < r->s->n_layers; i++) {
         struct assay_repeat_layer *sum = &k->layers[i].found;
 

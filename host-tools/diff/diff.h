@@ -298,8 +298,14 @@ struct assay_row_probe {
     size_t n_never;
 };
 
-/* Runs of it with --repeat; runs 0: none. Borrowed. */
-struct assay_repeat_kind;
+/* How a run was perturbed. rung 0: the kernels of the run that is judged. */
+struct assay_repeat_kind {
+    const char *name;
+    uint32_t rung; /* < ASSAY_REPEAT_KINDS, diff/repeat.h */
+    uint32_t cpumask;
+    unsigned capture; /* enum assay_capture */
+};
+/* Runs of a layer with --repeat; runs 0: none. Borrowed. */
 struct assay_row_repeat {
     const char *state; /* "same", "behind", "rungs", "flaky" */
     uint32_t runs, odd;

@@ -8,7 +8,7 @@ struct all {
     const struct assay_repeat_kind *kinds;
     const uint8_t *kind;
     uint32_t n_runs;
-    const uint8_t (*digest)[16];
+    const struct assay_repeat_digest *digest;
 };
 
 const char *assay_repeat_state_name(enum assay_repeat_state s)
@@ -23,7 +23,7 @@ static bool is_equal(const struct all *a, uint32_t layer, uint32_t p,
 {
     size_t n = a->s->n_layers;
 
-    return memcmp(a->digest[p * n + layer], a->digest[q * n + layer],
+    return memcmp(&a->digest[p * n + layer], &a->digest[q * n + layer],
                   sizeof(*a->digest)) == 0;
 }
 
@@ -110,7 +110,7 @@ void assay_repeat_judge(struct assay_repeat_layer *out,
                         const struct assay_slice *s,
                         const struct assay_repeat_kind *kinds,
                         const uint8_t *kind, uint32_t n_runs,
-                        const uint8_t (*digest)[16])
+                        const struct assay_repeat_digest *digest)
 {
     const struct all a = {s, kinds, kind, n_runs, digest};
 

@@ -7,16 +7,12 @@
 #ifndef ASSAY_DIFF_REPEAT_H
 #define ASSAY_DIFF_REPEAT_H
 
-#include "lib/core/slice.h"
+#include "host-tools/diff/diff.h"
 
 #define ASSAY_REPEAT_KINDS 6
 
-/* How a run was perturbed. rung 0: the kernels of the run that is judged. */
-struct assay_repeat_kind {
-    const char *name;
-    uint32_t rung; /* < ASSAY_REPEAT_KINDS */
-    uint32_t cpumask;
-    unsigned capture; /* enum assay_capture */
+struct assay_repeat_digest {
+    uint8_t v[16];
 };
 
 enum assay_repeat_state {
@@ -43,6 +39,6 @@ void assay_repeat_judge(struct assay_repeat_layer *out,
                         const struct assay_slice *s,
                         const struct assay_repeat_kind *kinds,
                         const uint8_t *kind, uint32_t n_runs,
-                        const uint8_t (*digest)[16]);
+                        const struct assay_repeat_digest *digest);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of --repeat: which there were, and what a layer gave in them. */
-#include "host-tools/diff/repeat.h"
 #include "host-tools/report/json_private.h"
 
 static json_t *kind_of(struct assay_report *r,

@@ -13,7 +13,7 @@
  * links: agent/sysinfo.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"
 

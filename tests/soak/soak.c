@@ -16,7 +16,7 @@
  * links: host-tools/client_run.c host-tools/local.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -lcmocka -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ * libs: -lcmocka -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include <signal.h>
 #include <stdio.h>

@@ -18,6 +18,7 @@
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: lib/core/arith_build.c lib/core/arith_policy.c lib/core/buf.c
  * links: lib/core/err.c lib/core/hash.c lib/core/slice.c
+ * links: lib/core/stats.c
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto
  */
 #include <setjmp.h>

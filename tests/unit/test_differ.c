@@ -14,6 +14,7 @@
  * links: host-tools/model/dump.c host-tools/model/model_info.c
  * links: host-tools/model/npy.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
+ * links: lib/core/stats.c
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto -lm
  */
 #include <setjmp.h>

@@ -22,6 +22,7 @@
  * links: gen/host-tools/model/onnx.pb-c.c
  * links: tests/support/slices.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
+ * links: lib/core/stats.c
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto
  */
 #include <setjmp.h>

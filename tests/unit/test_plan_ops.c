@@ -6,6 +6,8 @@
  * links: lib/core/slice_part.c lib/core/probe.c
  * links: tests/support/slices.c lib/core/slice.c lib/core/buf.c
  * links: lib/core/err.c lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * links: lib/core/hash.c
+ * libs: -lxxhash -lmbedcrypto
  */
 #include "lib/engine/plan.h"
 

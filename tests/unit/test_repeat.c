@@ -30,7 +30,8 @@ static void judge(struct assay_repeat_layer out[LAYERS], const char *const *v)
     static struct assay_layer layers[LAYERS];
     static uint32_t inputs[LAYERS][2] = {{0, 0}, {1, 1}, {2, 2}, {3, 1}};
     struct assay_slice s = {.n_layers = LAYERS, .layers = layers};
-    uint8_t kind[RUNS], digest[RUNS * LAYERS][16];
+    struct assay_repeat_digest digest[RUNS * LAYERS];
+    uint8_t kind[RUNS];
     uint32_t n = 0;
 
     memset(digest, 0, sizeof(digest));
@@ -43,9 +44,9 @@ static void judge(struct assay_repeat_layer out[LAYERS], const char *const *v)
         assert_int_equal(strlen(v[n]), LAYERS + 1);
         kind[n] = v[n][0] == 'p' ? 0 : v[n][0] == 's' ? 1 : 2;
         for (uint32_t i = 0; i < LAYERS; i++)
-            digest[n * LAYERS + i][0] = (uint8_t)v[n][1 + i];
+            digest[n * LAYERS + i].v[0] = (uint8_t)v[n][1 + i];
     }
-    assay_repeat_judge(out, &s, kinds, kind, n, (const uint8_t(*)[16])digest);
+    assay_repeat_judge(out, &s, kinds, kind, n, digest);
 }
 
 /* "sbfF": same, behind, rungs (r), flaky (F), a layer each. */

@@ -9,6 +9,8 @@
  * links: tests/support/slices.c tests/support/runs.c lib/core/slice.c
  * links: lib/core/buf.c lib/core/err.c
  * links: lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * links: lib/core/hash.c
+ * libs: -lxxhash -lmbedcrypto
  */
 #include "lib/engine/run.h"
 

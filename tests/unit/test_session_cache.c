@@ -9,6 +9,7 @@
  * links: lib/net/private_file.c lib/net/pins.c lib/net/identity.c
  * links: lib/net/random.c lib/net/target.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c
+ * links: lib/net/ssh.c
  * libs: -lmbedx509 -lmbedcrypto -lxxhash
  */
 #include <setjmp.h>
