@@ -5,6 +5,7 @@ import re
 
 import check_limits
 import check_runs
+import check_tls
 
 SHOW = "systemctl show assayd -p %s --value"
 CGROUP = "/sys/fs/cgroup/system.slice/assayd.service/"
@@ -103,8 +104,34 @@ def configured(b, vm):
            "a Unix socket in its own folder: %s" % log[-300:])
 
 
+def with_keys(b, vm):
+    """TLS: root's key handed over as a credential, a line taken away."""
+    vm.out("""
+        mkdir -p /etc/systemd/system/assayd.service.d
+        cat >/etc/systemd/system/assayd.service.d/keys.conf <<'END'
+[Service]
+LoadCredential=cert.pem:/etc/assayd/cert.pem
+LoadCredential=key.pem:/etc/assayd/key.pem
+END
+        echo '%s' >/etc/default/assayd
+        systemctl daemon-reload; systemctl restart assayd"""
+           % (check_tls.ARGS % {"at": "/run/credentials/assayd.service"}
+              ).strip())
+    wait_active(vm)
+    log = vm.out("journalctl --no-pager -o cat -u assayd | tail -n 3")
+    b.test("listening on tls:0.0.0.0:7410" in log, "TLS: %s" % log)
+    target = b.trust(vm)
+    b.expect(0, "a run by TLS", "run", b.digits, "-q", "--target", target)
+    agent = show(vm, "MainPID")
+    vm.out(": >/etc/assayd/authorized; systemctl reload assayd")
+    vm.out("until journalctl --no-pager -o cat -u assayd | grep -q '%s'; do "
+           "usleep 50000; done" % check_tls.READ_AGAIN)
+    b.expect(3, "a line that was taken away", "info", "--target", target)
+    b.test(show(vm, "MainPID") == agent, "a reload is no restart")
+
+
 def check(b):
-    with b.systemd() as vm:
+    with b.systemd(keys=b.board_keys()) as vm:
         b.figure("systemd: up in %.1f s" % vm.boot(120))
         b.test(show(vm, "ActiveState") == "active", "the service is active")
         before = vm.out(check_runs.FILES)
@@ -117,3 +144,4 @@ def check(b):
         tried(b, vm)
         dies(b, vm)
         configured(b, vm)
+        with_keys(b, vm)
