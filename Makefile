@@ -202,6 +202,7 @@ dist: $(BUILD)/aarch64/assayd $(BUILD)/x86_64/assay
 	$(Q)cp README.md LICENSE host-tools/x5_export.py \
 		host-tools/stage_export.py $(DIST)/$(DIST_HOST)/
 	$(Q)cp $(MAN_PAGES) $(DIST)/$(DIST_HOST)/man/
+	$(Q)cp -r agent/init $(DIST)/$(DIST_HOST)/
 	$(Q)tar -C $(DIST) --sort=name --mtime=@$(SOURCE_DATE_EPOCH) --owner=0 \
 		--group=0 --numeric-owner -czf $(DIST)/$(DIST_HOST).tar.gz $(DIST_HOST)
 	@rm -rf $(DIST)/$(DIST_HOST)
@@ -216,6 +217,10 @@ install: x86_64
 	install -d $(DESTDIR)$(PREFIX)/share/assay
 	install -m 755 host-tools/x5_export.py host-tools/stage_export.py \
 		$(DESTDIR)$(PREFIX)/share/assay
+	install -d $(DESTDIR)$(PREFIX)/share/assay/init
+	install -m 644 agent/init/assayd.service agent/init/assayd.default \
+		$(DESTDIR)$(PREFIX)/share/assay/init
+	install -m 755 agent/init/assayd.init $(DESTDIR)$(PREFIX)/share/assay/init
 	for page in $(MAN_PAGES); do install -m 644 $$page \
 		$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/ || exit 1; done
 

@@ -18,7 +18,7 @@ def show(vm, what):
 def wait_active(vm):
     """Until systemd says that it runs."""
     vm.out("until [ \"$(systemctl is-active assayd)\" = active ]; do "
-           "usleep 50000; done")
+           "usleep 300000; done")
 
 
 def promised(b, vm):
@@ -67,7 +67,7 @@ def tried(b, vm):
 def dies(b, vm):
     agent = show(vm, "MainPID")
     vm.out("kill -9 " + agent)
-    vm.out("until [ \"$(%s)\" = 1 ]; do usleep 50000; done"
+    vm.out("until [ \"$(%s)\" = 1 ]; do usleep 300000; done"
            % (SHOW % "NRestarts"))
     wait_active(vm)
     b.expect(0, "behind kill -9", "run", b.digits, "-q", "--target",
@@ -88,7 +88,7 @@ def configured(b, vm):
     vm.out("echo 'ASSAYD_ARGS=\"--nonsense\"' >/etc/default/assayd")
     vm.sh("systemctl start assayd")
     vm.out("until [ \"$(systemctl is-active assayd)\" = failed ]; do "
-           "usleep 50000; done")
+           "usleep 300000; done")
     b.test(show(vm, "ExecMainStatus") == "2" and
            show(vm, "NRestarts") == "0",
            "a bad option is not tried again")
@@ -98,7 +98,7 @@ def configured(b, vm):
            "--memory 64M\"' >/etc/default/assayd; "
            "systemctl reset-failed assayd; systemctl start assayd")
     wait_active(vm)
-    log = vm.out("until [ -S /run/assayd/socket ]; do usleep 50000; done; "
+    log = vm.out("until [ -S /run/assayd/socket ]; do usleep 300000; done; "
                  "journalctl --no-pager -o cat -u assayd")
     b.test("listening on unix:/run/assayd/socket" in log,
            "a Unix socket in its own folder: %s" % log[-300:])
@@ -125,7 +125,7 @@ END
     agent = show(vm, "MainPID")
     vm.out(": >/etc/assayd/authorized; systemctl reload assayd")
     vm.out("until journalctl --no-pager -o cat -u assayd | grep -q '%s'; do "
-           "usleep 50000; done" % check_tls.READ_AGAIN)
+           "usleep 300000; done" % check_tls.READ_AGAIN)
     b.expect(3, "a line that was taken away", "info", "--target", target)
     b.test(show(vm, "MainPID") == agent, "a reload is no restart")
 
