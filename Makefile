@@ -210,6 +210,7 @@ dist: $(BUILD)/aarch64/assayd $(BUILD)/x86_64/assay
 	$(Q)cp $(MAN_PAGES) $(DIST)/$(DIST_HOST)/man/
 	$(Q)mkdir $(DIST)/$(DIST_HOST)/aarch64
 	$(Q)cp $(DIST_AGENT) $(DIST)/$(DIST_HOST)/aarch64/assayd
+	$(Q)cp -r agent/init $(DIST)/$(DIST_HOST)/
 	$(Q)tar -C $(DIST) --sort=name --mtime=@$(SOURCE_DATE_EPOCH) --owner=0 \
 		--group=0 --numeric-owner -czf $(DIST)/$(DIST_HOST).tar.gz $(DIST_HOST)
 	@rm -rf $(DIST)/$(DIST_HOST)
@@ -229,6 +230,10 @@ install: x86_64
 		install -m 755 -s --strip-program=aarch64-linux-gnu-strip \
 			$(BUILD)/aarch64/assayd \
 			$(DESTDIR)$(PREFIX)/libexec/assay/aarch64; fi
+	install -d $(DESTDIR)$(PREFIX)/share/assay/init
+	install -m 644 agent/init/assayd.service agent/init/assayd.default \
+		$(DESTDIR)$(PREFIX)/share/assay/init
+	install -m 755 agent/init/assayd.init $(DESTDIR)$(PREFIX)/share/assay/init
 	for page in $(MAN_PAGES); do install -m 644 $$page \
 		$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/ || exit 1; done
 

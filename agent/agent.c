@@ -211,9 +211,10 @@ static void on_signal(uv_signal_t *handle, int number)
     struct assay_agent *a = handle->data;
     struct assay_session *next;
 
-    if (number == SIGHUP && a->entrance != NULL) {
-        assay_entrance_reload(a->entrance);
-        return;
+    if (number == SIGHUP && !a->options->stdio) {
+        if (a->entrance != NULL)
+            assay_entrance_reload(a->entrance);
+        return; /* without TLS there is nothing to read again */
     }
     if (number != SIGCHLD) {
         assay_log(ASSAY_LOG_INFO, "stop signal=%d", number);
@@ -234,7 +235,7 @@ static void start_signals(struct assay_agent *a)
     const struct assay_agent_options *o = a->options;
     int numbers[4] = {SIGTERM, SIGCHLD, o->stdio ? SIGHUP : SIGINT, SIGHUP};
 
-    a->n_signals = o->tls_cert != NULL ? 4 : 3;
+    a->n_signals = o->stdio ? 3 : 4;
     signal(SIGPIPE, SIG_IGN);
     if (o->stdio)
         signal(SIGINT, SIG_IGN);

@@ -28,8 +28,8 @@ CHECK_FORMAT ?= strict
 # Cheapest first; of the rest the longest first, since two run at a time.
 CHECKS ?= check-headers check-layers check-symbols check-format \
 	check-registry check-isa check-unit check-vectors check-horizon \
-	check-oracle check-kernels check-fuzz check-sweep check-hostile \
-	check-soak check-valgrind check-e2e
+	check-oracle check-board check-kernels check-fuzz check-sweep \
+	check-hostile check-soak check-valgrind check-e2e
 .PHONY: $(CHECKS) check check-natural demo deps deps-demo build-check fuzz \
 	unit-x86_64 unit-x86_64-san unit-aarch64 fuzz-replay
 

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -86,13 +87,49 @@ class Bench:
 
     # ---- boards ----
 
-    def busybox(self, config="", respawn=False, **how):
+    def busybox(self, config="", respawn=False, keys=(), **how):
         return box.Box(self.packages, image.busybox(
-            self.packages, self.assayd, self.script, config, respawn), **how)
+            self.packages, self.assayd, self.script, config, respawn, keys),
+            **how)
 
-    def systemd(self, config="", **how):
+    def systemd(self, config="", keys=(), **how):
         return box.Box(self.packages, image.systemd(
-            self.packages, self.assayd, self.unit, config), memory=512, **how)
+            self.packages, self.assayd, self.unit, config, keys),
+            memory=512, **how)
+
+    # ---- keys ----
+
+    def key(self, name, folder):
+        """Makes one; its fingerprint."""
+        status, out, err = self.assay("keygen", "-q", "--name", name, "-o",
+                                      folder)
+        if status != 0:
+            raise box.Trouble("no key for %s: %s" % (name, err))
+        return out.split()[-1]
+
+    def board_keys(self):
+        """A board's key, and anna's, who may come in: what goes to the board.
+        From now on the command is anna's."""
+        home, board = (os.path.join(self.work, n) for n in ("anna", "board"))
+        os.environ["XDG_CONFIG_HOME"] = home
+        os.environ["XDG_CACHE_HOME"] = os.path.join(self.work, "cache")
+        for path in (home, board):
+            shutil.rmtree(path, ignore_errors=True)
+        self.print = self.key("board", board)
+        anna = self.key("anna", os.path.join(home, "assay"))
+        authorized = os.path.join(board, "authorized")
+        with open(authorized, "w", encoding="utf-8") as f:
+            f.write("anna %s\n" % anna)
+        return [(n, os.path.join(board, n)) for n in
+                ("cert.pem", "key.pem", "authorized")]
+
+    def trust(self, vm):
+        """Pins the board's key for anna; the target."""
+        path = os.path.join(self.work, "anna/assay/boards")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+                  "w", encoding="utf-8") as f:
+            f.write("%s %s\n" % (vm.target(box.DIRECT), self.print))
+        return "tls:" + vm.target(box.DIRECT)
 
     # ---- the command ----
 

@@ -12,6 +12,7 @@ import threading
 import time
 
 SHELL, RELAY, STDIO = 9, 10, 11  # ports of guest/control
+DIRECT = 7410  # where an agent listens that has TLS
 
 
 class Trouble(Exception):
@@ -30,7 +31,8 @@ class Box:
         tree.write(initrd)
         self.monitor_path = os.path.join(self.work, "monitor")
         net = "user,id=net,restrict=on" + "".join(
-            ",hostfwd=tcp:127.0.0.1:0-:%d" % p for p in (SHELL, RELAY, STDIO))
+            ",hostfwd=tcp:127.0.0.1:0-:%d" % p for p in
+            (SHELL, RELAY, STDIO, DIRECT))
         self.process = subprocess.Popen(
             ["qemu-system-aarch64", "-M", "virt", "-cpu", cpu, "-smp", "1",
              "-m", "%dM" % memory, "-nodefaults", "-nographic",

@@ -9,12 +9,12 @@ import box
 # Of /proc/cpuinfo's names those that hello knows (agent/sysinfo.c).
 KNOWN = ("fp asimd fphp asimdhp asimdrdm asimddp sve asimdfhm sve2 i8mm "
          "bf16").split()
-# Sums and times of all files of the board's own file system.
-FILES = """find / -xdev -type f | sort | xargs stat -c '%n %s %Y %a %u'
-find / -xdev -type f | sort | xargs sha256sum
+# All files of the board's own file system with their times; and their sums.
+FILES = """find / -xdev -type f | sort | xargs stat -c '%n %s %Y %Z %a %u'
 find / -xdev ! -type f | sort
 find /tmp /run -xdev | grep -v '^/run/systemd' | sort
 cat /run/assayd.pid || true"""
+SUMS = "\nfind / -xdev -type f | sort | xargs sha256sum"
 
 
 def same_as_user_mode(b, vm, cpu):
@@ -156,7 +156,7 @@ def stopped_by_init(b, vm):
 def check(b):
     with b.busybox(config="ulimit -c unlimited\n") as vm:
         b.figure("busybox: up in %.1f s" % vm.boot())
-        before = vm.out(FILES)
+        before = vm.out(FILES + SUMS)
         b.test(before.count("/usr/local/bin/assayd") >= 2,
                "the files are looked at")
         report = same_as_user_mode(b, vm, "cortex-a76")
@@ -165,7 +165,7 @@ def check(b):
         one_lease(b, vm)
         client_is_killed(b, vm)
         no_core(b, vm)
-        after = vm.out(FILES)
+        after = vm.out(FILES + SUMS)
         b.test(after == before, "files changed: %s" % sorted(
             set(after.splitlines()) ^ set(before.splitlines()))[:6])
         script(b, vm)

@@ -5,6 +5,7 @@ import re
 
 import check_limits
 import check_runs
+import check_tls
 
 SHOW = "systemctl show assayd -p %s --value"
 CGROUP = "/sys/fs/cgroup/system.slice/assayd.service/"
@@ -17,7 +18,7 @@ def show(vm, what):
 def wait_active(vm):
     """Until systemd says that it runs."""
     vm.out("until [ \"$(systemctl is-active assayd)\" = active ]; do "
-           "usleep 50000; done")
+           "usleep 300000; done")
 
 
 def promised(b, vm):
@@ -66,7 +67,7 @@ def tried(b, vm):
 def dies(b, vm):
     agent = show(vm, "MainPID")
     vm.out("kill -9 " + agent)
-    vm.out("until [ \"$(%s)\" = 1 ]; do usleep 50000; done"
+    vm.out("until [ \"$(%s)\" = 1 ]; do usleep 300000; done"
            % (SHOW % "NRestarts"))
     wait_active(vm)
     b.expect(0, "behind kill -9", "run", b.digits, "-q", "--target",
@@ -87,7 +88,7 @@ def configured(b, vm):
     vm.out("echo 'ASSAYD_ARGS=\"--nonsense\"' >/etc/default/assayd")
     vm.sh("systemctl start assayd")
     vm.out("until [ \"$(systemctl is-active assayd)\" = failed ]; do "
-           "usleep 50000; done")
+           "usleep 300000; done")
     b.test(show(vm, "ExecMainStatus") == "2" and
            show(vm, "NRestarts") == "0",
            "a bad option is not tried again")
@@ -97,14 +98,40 @@ def configured(b, vm):
            "--memory 64M\"' >/etc/default/assayd; "
            "systemctl reset-failed assayd; systemctl start assayd")
     wait_active(vm)
-    log = vm.out("until [ -S /run/assayd/socket ]; do usleep 50000; done; "
+    log = vm.out("until [ -S /run/assayd/socket ]; do usleep 300000; done; "
                  "journalctl --no-pager -o cat -u assayd")
     b.test("listening on unix:/run/assayd/socket" in log,
            "a Unix socket in its own folder: %s" % log[-300:])
 
 
+def with_keys(b, vm):
+    """TLS: root's key handed over as a credential, a line taken away."""
+    vm.out("""
+        mkdir -p /etc/systemd/system/assayd.service.d
+        cat >/etc/systemd/system/assayd.service.d/keys.conf <<'END'
+[Service]
+LoadCredential=cert.pem:/etc/assayd/cert.pem
+LoadCredential=key.pem:/etc/assayd/key.pem
+END
+        echo '%s' >/etc/default/assayd
+        systemctl daemon-reload; systemctl restart assayd"""
+           % (check_tls.ARGS % {"at": "/run/credentials/assayd.service"}
+              ).strip())
+    wait_active(vm)
+    log = vm.out("journalctl --no-pager -o cat -u assayd | tail -n 3")
+    b.test("listening on tls:0.0.0.0:7410" in log, "TLS: %s" % log)
+    target = b.trust(vm)
+    b.expect(0, "a run by TLS", "run", b.digits, "-q", "--target", target)
+    agent = show(vm, "MainPID")
+    vm.out(": >/etc/assayd/authorized; systemctl reload assayd")
+    vm.out("until journalctl --no-pager -o cat -u assayd | grep -q '%s'; do "
+           "usleep 300000; done" % check_tls.READ_AGAIN)
+    b.expect(3, "a line that was taken away", "info", "--target", target)
+    b.test(show(vm, "MainPID") == agent, "a reload is no restart")
+
+
 def check(b):
-    with b.systemd() as vm:
+    with b.systemd(keys=b.board_keys()) as vm:
         b.figure("systemd: up in %.1f s" % vm.boot(120))
         b.test(show(vm, "ActiveState") == "active", "the service is active")
         before = vm.out(check_runs.FILES)
@@ -117,3 +144,4 @@ def check(b):
         tried(b, vm)
         dies(b, vm)
         configured(b, vm)
+        with_keys(b, vm)

@@ -104,9 +104,12 @@ def base(packages, assayd, usr=False):
     return tree
 
 
-def busybox(packages, assayd, script, config="", respawn=False):
-    """A board with busybox's init, and the start script or a respawn line."""
+def busybox(packages, assayd, script, config="", respawn=False, keys=()):
+    """A board with busybox's init, and the start script or a respawn line.
+    keys: (name, path here) of what goes to /etc/assayd."""
     tree = base(packages, assayd)
+    for name, path in keys:
+        tree.copy("etc/assayd/" + name, path, 0o600)
     tree.copy("etc/rc", os.path.join(HERE, "guest", "rc"), 0o755)
     tree.copy("etc/init.d/assayd", script, 0o755)
     tree.file("etc/default/assayd", 'ASSAYD_LOG="/dev/console"\n' + config)
@@ -122,9 +125,13 @@ def busybox(packages, assayd, script, config="", respawn=False):
     return tree
 
 
-def systemd(packages, assayd, unit, config=""):
+def systemd(packages, assayd, unit, config="", keys=()):
     """A board with systemd and the unit; nothing but the journal beside it."""
     tree = base(packages, assayd, usr=True)
+    for name, path in keys:
+        # Who may come in is no secret, and is read again by SIGHUP.
+        tree.copy("etc/assayd/" + name, path,
+                  0o644 if name == "authorized" else 0o600)
     tree.merge(packages.systemd(), skip=(
         "usr/share", "usr/lib/aarch64-linux-gnu/gconv"))
     for name in MASKED:

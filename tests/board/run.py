@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """make check-board: a board in a box, booted for each group of tests.
 
-    run.py BUILD [GROUP...]     groups: script runs cpus limits power systemd
+    run.py BUILD [GROUP...]     groups: script runs cpus limits power
+                                tls systemd
 
 Ends with "N passed, N failed, N skipped". What cannot be had (the emulator, a
 package) is a skip with its reason."""
@@ -25,6 +26,7 @@ import check_power  # noqa: E402
 import check_runs  # noqa: E402
 import check_script  # noqa: E402
 import check_systemd  # noqa: E402
+import check_tls  # noqa: E402
 import packages  # noqa: E402
 import tally  # noqa: E402
 
@@ -35,6 +37,7 @@ GROUPS = (
     ("cpus", check_runs.other_cpus, True),
     ("limits", check_limits.check, True),
     ("power", check_power.check, True),
+    ("tls", check_tls.check, True),
     ("systemd", check_systemd.check, True),
 )
 

@@ -12,7 +12,7 @@ void soak_hello(struct hostile_peer *p, const struct agents *a)
     struct assay_msg m = {.type = ASSAY_MSG_HELLO};
 
     hostile_dial(p, a);
-    m.u.hello = (struct assay_msg_hello){1, 1, "soak"};
+    m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
     hostile_say(p, m, NULL, 0);
     hostile_until(p, ASSAY_MSG_HELLO_ACK);
 }

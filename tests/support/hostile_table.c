@@ -59,7 +59,7 @@ void hostile_reach(struct hostile_peer *p, const struct agents *a,
     hostile_dial(p, a);
     if (stage == HOSTILE_HELLO)
         return;
-    m.u.hello = (struct assay_msg_hello){1, 1, "hostile"};
+    m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
     hostile_say(p, m, NULL, 0);
     hostile_until(p, ASSAY_MSG_HELLO_ACK);
     if (stage == HOSTILE_READY)

@@ -35,7 +35,7 @@ static void whole_hello(struct assay_buf *out)
 {
     struct assay_msg m = {.type = ASSAY_MSG_HELLO};
 
-    m.u.hello = (struct assay_msg_hello){1, 1, "hostile"};
+    m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
     assay_buf_init(out);
     assert_int_equal(assay_msg_frame(out, &m, false, 0, NULL), 0);
 }
