@@ -13,6 +13,8 @@
  * links: agent/sysinfo.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * covers: agent/session*.c agent/stream*.c agent/ring.c agent/blobs.c
+ * covers: agent/loaded.c agent/run_error.c
  * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -311,6 +311,15 @@ def options():
         put("options", name, "\n".join(text.split()).encode())
 
 
+def agent_options():
+    lines = {"listen": "--listen 127.0.0.1:0 --memory 64M --board-id b-1",
+             "stdio": "--stdio --log-level debug --cpumask neon,dotprod",
+             "numbers": "--listen unix:/s --memory 18446744073709551615G",
+             "help": "--help --version"}
+    for name, text in lines.items():
+        put("agent_options", name, "\n".join(text.split()).encode())
+
+
 def onnx():
     head = ('ir_version: 8 opset_import { version: 13 } graph { name: "g" '
             'input { name: "x" type { tensor_type { elem_type: 3 shape { '
@@ -476,6 +485,7 @@ engine()
 sessions()
 arrays()
 options()
+agent_options()
 onnx()
 bundles()
 pictures()
