@@ -7,7 +7,7 @@ cover.py BUILD [--write docs/testing.md] [NAME...]
 Runs every replay program of the machine x86_64-cover over the committed
 corpus, what `make fuzz` has kept in BUILD/fuzz/corpus, and mutations, and
 counts lines of the files that the fuzzer's line " * covers:" names (patterns;
-one with '!' in front is left out). Prints a row for docs/testing.md each; with
+a folder stands for its sources; one with '!' in front is left out). Prints a row for docs/testing.md each; with
 --write they replace those between its markers.
 """
 import glob
@@ -30,7 +30,8 @@ def named(source, word):
 
 
 def files_of(source):
-    words = named(source, "covers")
+    words = [w + "*.c" if w[-1] == "/" else w
+             for w in named(source, "covers")]
     out = {f for w in words if w[0] != "!" for f in glob.glob(w)}
     for w in words:
         if w[0] == "!":
