@@ -141,7 +141,8 @@ int assay_loaded_open(struct assay_loaded **out, struct assay_blobs *blobs,
         rc = charge_given(l, err);
     if (rc == 0) {
         l->given = assay_calloc(l->slice->n_tensors + 1u, sizeof(*l->given));
-        rc = l->given != NULL
+        l->expect = assay_calloc(l->slice->n_tensors + 1u, sizeof(*l->expect));
+        rc = l->given != NULL && l->expect != NULL
                  ? assay_loaded_plan(l, flags, err)
                  : assay_fail(err, ASSAY_EMEMORY, "no memory for a slice");
     }
@@ -159,9 +160,10 @@ void assay_loaded_close(struct assay_loaded *l)
         return;
     assay_plan_free(l->plan);
     assay_budget_give(l->blobs, l->plan_charge);
-    if (l->given != NULL)
+    if (l->given != NULL && l->expect != NULL)
         assay_loaded_drop_given(l);
     assay_free(l->given);
+    assay_free(l->expect);
     if (l->slice != NULL)
         pin_all(l, -1);
     assay_slice_free(l->slice);
@@ -233,6 +235,76 @@ int assay_loaded_give(struct assay_loaded *l,
     return 0;
 }
 
+static int begin_expect(struct assay_loaded *l,
+                        const struct assay_msg_run_expect *e,
+                        struct assay_err *err)
+{
+    const struct assay_tensor *want = &l->slice->tensors[e->tensor];
+    struct assay_expected *x = &l->expect[e->tensor];
+    size_t elements, bytes, tiles;
+    int rc = assay_tensor_count(want, &elements, &bytes, err);
+
+    if (rc < 0)
+        return rc;
+    if (want->role != ASSAY_ROLE_ACTIVATION)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "tensor '%s' is no output of a layer: nothing can be "
+                          "expected of it",
+                          want->name);
+    tiles = assay_tiles(bytes);
+    if (e->tiles != tiles)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "tensor '%s': %" PRIu64 " digests are expected to "
+                          "come, its %zu bytes have %zu tiles",
+                          want->name, e->tiles, bytes, tiles);
+    bytes = tiles * ASSAY_TILE_DIGEST;
+    rc = assay_budget_take(l->blobs, bytes, "list of expected digests", err);
+    if (rc < 0)
+        return rc;
+    x->digests = assay_alloc(bytes);
+    if (x->digests == NULL) {
+        assay_budget_give(l->blobs, bytes);
+        return assay_fail(err, ASSAY_EMEMORY,
+                          "no memory for the digests of tensor '%s'",
+                          want->name);
+    }
+    l->given_charge += bytes;
+    x->tiles = tiles;
+    x->received = 0;
+    return 0;
+}
+
+int assay_loaded_expect(struct assay_loaded *l,
+                        const struct assay_msg_run_expect *e,
+                        struct assay_err *err)
+{
+    struct assay_expected *x;
+
+    if (e->tensor >= l->slice->n_tensors)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "tensor index %u is expected, the slice has %u",
+                          e->tensor, l->slice->n_tensors);
+    x = &l->expect[e->tensor];
+    if (x->digests == NULL) {
+        int rc = begin_expect(l, e, err);
+
+        if (rc < 0)
+            return rc;
+    }
+    if (e->tiles != x->tiles || e->first != x->received)
+        return assay_fail(err, ASSAY_ERANGE,
+                          "tensor '%s': digests from tile %" PRIu64
+                          " of %" PRIu64 " on, expected from %" PRIu64
+                          " of %" PRIu64,
+                          l->slice->tensors[e->tensor].name, e->first, e->tiles,
+                          x->received, x->tiles);
+    /* The codec has seen that they end within their total. */
+    memcpy(x->digests + x->received * ASSAY_TILE_DIGEST, e->digests,
+           e->n * ASSAY_TILE_DIGEST);
+    x->received += e->n;
+    return 0;
+}
+
 int assay_loaded_check_given(const struct assay_loaded *l,
                              struct assay_err *err)
 {
@@ -244,6 +316,12 @@ int assay_loaded_check_given(const struct assay_loaded *l,
                               "tensor '%s' is cut: %zu of %zu bytes were "
                               "given",
                               l->slice->tensors[i].name, g->received, g->bytes);
+        if (l->expect[i].received != l->expect[i].tiles)
+            return assay_fail(err, ASSAY_ERANGE,
+                              "tensor '%s': %" PRIu64 " of %" PRIu64
+                              " digests came",
+                              l->slice->tensors[i].name, l->expect[i].received,
+                              l->expect[i].tiles);
     }
     return 0;
 }
@@ -253,6 +331,8 @@ void assay_loaded_drop_given(struct assay_loaded *l)
     for (uint32_t i = 0; l->slice != NULL && i < l->slice->n_tensors; i++) {
         assay_free(l->given[i].data);
         l->given[i] = (struct assay_given){0};
+        assay_free(l->expect[i].digests);
+        l->expect[i] = (struct assay_expected){0};
     }
     assay_budget_give(l->blobs, l->given_charge);
     l->given_charge = 0;

@@ -27,6 +27,7 @@ static const struct {
     {ASSAY_MSG_BLOB_PUT, IN(LEASED) | IN(LOADED), assay_session_on_put},
     {ASSAY_MSG_SLICE_LOAD, IN(LEASED) | IN(LOADED), assay_session_on_load},
     {ASSAY_MSG_RUN_TENSOR, IN(LOADED), assay_session_on_tensor},
+    {ASSAY_MSG_RUN_EXPECT, IN(LOADED), assay_session_on_expect},
     {ASSAY_MSG_RUN_START, IN(LOADED), assay_session_on_start},
     /* A run may end while these are on their way. */
     {ASSAY_MSG_CREDIT, IN(LOADED) | IN(RUNNING), assay_session_on_credit},

@@ -99,6 +99,7 @@ void assay_session_on_query(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_put(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_load(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_tensor(struct assay_session *s, struct assay_msg *m);
+void assay_session_on_expect(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_start(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_credit(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_cancel(struct assay_session *s, struct assay_msg *m);

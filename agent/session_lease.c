@@ -49,6 +49,7 @@ static void answer_info(struct assay_session *s, const char *owner,
             .version = ASSAY_PROTOCOL_MAX,
             .version_min = ASSAY_PROTOCOL_MIN,
             .version_max = ASSAY_PROTOCOL_MAX,
+            .captures = ASSAY_CAPTURES_ALL,
             .info = info,
         };
         assay_session_send(s, &m);

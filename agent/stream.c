@@ -112,24 +112,25 @@ static void forward_missing(struct assay_stream *s,
     send_msg(s, &m);
 }
 
-/* false: no credit now. */
-static bool forward_probe(struct assay_stream *s,
-                          const struct assay_record *rec, const uint8_t *data)
+/* What is copied and takes credit. false: there is none now. */
+static bool forward_copied(struct assay_stream *s,
+                           const struct assay_record *rec, const uint8_t *data)
 {
-    struct assay_msg m = {.type = ASSAY_MSG_LAYER_PROBE};
+    struct assay_msg m = {0};
+    uint64_t credit;
 
-    if (s->credit < ASSAY_PROBE_CREDIT)
-        return false;
-    m.u.layer_probe.run = s->run;
-    m.u.layer_probe.layer = rec->layer;
-    if (rec->bytes == sizeof(m.u.layer_probe.probe))
-        memcpy(&m.u.layer_probe.probe, data, rec->bytes);
-    if (rec->bytes != sizeof(m.u.layer_probe.probe) ||
-        assay_probe_bad_field(&m.u.layer_probe.probe) != NULL) {
+    if (assay_record_message(&m, &credit, rec, data) < 0) {
         kill_for(s, ASSAY_EINTERNAL);
         return true;
     }
-    s->credit -= ASSAY_PROBE_CREDIT;
+    if (s->credit < credit)
+        return false;
+    switch (m.type) {
+    case ASSAY_MSG_LAYER_PROBE: m.u.layer_probe.run = s->run; break;
+    case ASSAY_MSG_LAYER_STATS: m.u.layer_stats.run = s->run; break;
+    default: m.u.layer_tiles.run = s->run; break;
+    }
+    s->credit -= credit;
     send_msg(s, &m);
     return true;
 }
@@ -292,8 +293,9 @@ static bool take_one(struct assay_stream *s)
         s->position = position;
         return true;
     }
-    if (rec.kind == ASSAY_RECORD_PROBE) {
-        s->blocked = !forward_probe(s, &rec, data);
+    if (rec.kind == ASSAY_RECORD_PROBE || rec.kind == ASSAY_RECORD_STATS ||
+        rec.kind == ASSAY_RECORD_TILES) {
+        s->blocked = !forward_copied(s, &rec, data);
         if (s->blocked)
             return false;
     } else if (rec.kind == ASSAY_RECORD_BEGIN) {
@@ -517,6 +519,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     struct assay_worker_run run = {
         .loaded = loaded,
         .mode = request->isolated ? ASSAY_RUN_ISOLATED : ASSAY_RUN_CUMULATIVE,
+        .capture = request->capture,
         .probe_work = request->probe_work,
     };
     int rc;

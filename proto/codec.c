@@ -7,6 +7,7 @@
 #include "lib/core/buf.h"
 #include "proto/assay.pb-c.h"
 #include "proto/codec_alloc.h"
+#include "proto/codec_capture.h"
 
 /* What an honest header may need when decoded: digests and texts come over
  * as they are, and what is many small fields (a probe) is small. */
@@ -182,8 +183,12 @@ static int get_run_start(const Assay__Pb__RunStart *in,
     if (in->layers.len > ASSAY_MAX_LAYERS / 8)
         return bad_field(err, ASSAY_MSG_RUN_START, "layers length",
                          in->layers.len, "at most 8192 bytes");
+    if (in->capture > ASSAY_CAPTURE_STATS)
+        return bad_field(err, ASSAY_MSG_RUN_START, "capture", in->capture,
+                         "0..3");
     *out = (struct assay_msg_run_start){
         .run = in->run,
+        .capture = (enum assay_capture)in->capture,
         .isolated = in->mode == ASSAY__PB__RUN_MODE__RUN_MODE_ISOLATED,
         .layers = in->layers.len > 0 ? in->layers.data : NULL,
         .layers_bytes = in->layers.len,
@@ -374,6 +379,12 @@ static int get_results(struct assay_msg *m, const Assay__Pb__Envelope *env,
         return 0;
     case ASSAY_MSG_LAYER_PROBE:
         return get_probe(env->layer_probe, &m->u.layer_probe, err);
+    case ASSAY_MSG_LAYER_STATS:
+        return assay_codec_layer_stats(env->layer_stats, &m->u.layer_stats,
+                                       err);
+    case ASSAY_MSG_LAYER_TILES:
+        return assay_codec_layer_tiles(env->layer_tiles, &m->u.layer_tiles,
+                                       err);
     case ASSAY_MSG_RUN_END:
         m->u.run_end.run = env->run_end->run;
         m->u.run_end.layers_done = env->run_end->layers_done;
@@ -432,6 +443,7 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
         m->u.hello_ack.version = env->hello_ack->version;
         m->u.hello_ack.version_min = env->hello_ack->version_min;
         m->u.hello_ack.version_max = env->hello_ack->version_max;
+        m->u.hello_ack.captures = env->hello_ack->captures;
         get_info(env->hello_ack->info, &m->u.hello_ack.info);
         return 0;
     case ASSAY_MSG_STATUS_REPLY:
@@ -453,6 +465,8 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
                            err);
     case ASSAY_MSG_RUN_START:
         return get_run_start(env->run_start, &m->u.run_start, err);
+    case ASSAY_MSG_RUN_EXPECT:
+        return assay_codec_run_expect(env->run_expect, &m->u.run_expect, err);
     case ASSAY_MSG_CREDIT: m->u.number = env->credit->bytes; return 0;
     case ASSAY_MSG_CANCEL: m->u.number = env->cancel->run; return 0;
     case ASSAY_MSG_PING: m->u.number = env->ping->nonce; return 0;

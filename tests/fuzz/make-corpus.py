@@ -47,7 +47,9 @@ CLIENT = {
     "run_tensor": "tensor: 0 total: 4 offset: 0",
     "run_start": 'run: 1 mode: RUN_MODE_ISOLATED layers: "\\003" '
                  'cpumask: 4294967295 layer_timeout_ms: 30000 '
-                 'stall_timeout_ms: 30000 credit: 1048576 probe_work: 9',
+                 'stall_timeout_ms: 30000 credit: 1048576 capture: 1 '
+                 'probe_work: 9',
+    "run_expect": 'tensor: 1 tiles: 3 first: 1 digests: "%s"' % SHA,
     "credit": "bytes: 65536",
     "cancel": "run: 1",
     "ping": "nonce: 7",
@@ -70,6 +72,10 @@ AGENT = {
                    'steps { step: 1 can: 15 ties: 1 low: 2 high: 3 left: 4 } '
                    'steps { operand: 2 can: 1 } facts { fact: 5 n: 1 } '
                    'entries: "%s"' % SHA,
+    "layer_stats": "run: 1 layer: 2 count: 4 zeros: 1 at_low: 1 min: -2 "
+                   "max: 5 sum_low: 3 bins: [" + "0, 4, " + "0, " * 29 +
+                   "0]",
+    "layer_tiles": 'run: 1 layer: 2 first: 1 digests: "%s"' % SHA,
     "layer_missing": "run: 1 layer: 2 tensor: 3",
     "run_end": "run: 1 layers_done: 3 bytes: 4 time_us: 9",
     "pong": "nonce: 7",

@@ -196,7 +196,10 @@ static int run(struct assay_backend *b, struct seen *seen, bool slow,
         .n_given = slow ? 2 : 1,
         .layer_timeout_ms = layer_timeout_ms,
     };
-    struct assay_results results = {seen, on_layer, on_missing, NULL, on_begin};
+    struct assay_results results = {.self = seen,
+                                    .layer = on_layer,
+                                    .missing = on_missing,
+                                    .begin = on_begin};
 
     return b->vt->run(b, &request, &results, err);
 }
@@ -285,7 +288,8 @@ static void test_isolated_and_missing(void **state)
     struct assay_run_tensor given[1] = {{1, input, 4}};
     struct assay_backend_run request = {
         .isolated = true, .cpumask = 0, .given = given, .n_given = 1};
-    struct assay_results results = {&f->seen, on_layer, on_missing, NULL, NULL};
+    struct assay_results results = {
+        .self = &f->seen, .layer = on_layer, .missing = on_missing};
     struct assay_err err = {0};
     int8_t want[4] = {1, 11, -127, 127};
 
@@ -304,7 +308,8 @@ static void test_bad_requests(void **state)
     struct assay_run_tensor given[1] = {{0, input, 3}};
     struct assay_backend_run request = {
         .cpumask = 0, .given = given, .n_given = 1};
-    struct assay_results results = {&f->seen, on_layer, on_missing, NULL, NULL};
+    struct assay_results results = {
+        .self = &f->seen, .layer = on_layer, .missing = on_missing};
     struct assay_err err = {0};
 
     (void)state;
@@ -439,7 +444,8 @@ static void big_run(struct fixture *f, int want_rc, struct assay_err *err)
     struct assay_run_tensor given[1] = {{0, data, BIG}};
     struct assay_backend_run request = {
         .cpumask = ASSAY_CPU_ALL, .given = given, .n_given = 1};
-    struct assay_results results = {&f->seen, on_layer, on_missing, NULL, NULL};
+    struct assay_results results = {
+        .self = &f->seen, .layer = on_layer, .missing = on_missing};
 
     for (size_t i = 0; i < BIG; i++)
         data[i] = (int8_t)(i % 100);

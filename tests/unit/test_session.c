@@ -35,7 +35,8 @@ static const struct {
     {ASSAY_MSG_BLOB_PUT, "0011000"},      {ASSAY_MSG_SLICE_LOAD, "0011000"},
     {ASSAY_MSG_RUN_TENSOR, "0001000"},    {ASSAY_MSG_RUN_START, "0001000"},
     {ASSAY_MSG_CREDIT, "0001100"},        {ASSAY_MSG_CANCEL, "0001100"},
-    {ASSAY_MSG_PING, "0111100"},          {ASSAY_MSG_STATUS, "0111100"},
+    {ASSAY_MSG_RUN_EXPECT, "0001000"},    {ASSAY_MSG_PING, "0111100"},
+    {ASSAY_MSG_STATUS, "0111100"},
 };
 
 static void test_table(void **state)
