@@ -288,7 +288,7 @@ static void on_ended(void *self, int status)
     struct assay_session *s = self;
 
     assay_log(ASSAY_LOG_INFO, "session %p: connection ended: %s%s", self,
-              uv_strerror(status),
+              assay_conn_why(s->conn, status),
               assay_frame_pending(&s->decoder) > 0 ? " inside a frame" : "");
     assay_session_end(s);
 }

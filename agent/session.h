@@ -57,7 +57,8 @@ struct assay_session {
     struct assay_lease_call *call;
     enum assay_asking asking;
     bool paused;
-    bool is_stdio; /* the daemon ends with it */
+    bool is_stdio;   /* the daemon ends with it */
+    bool is_refused; /* was only let in to be told why not */
     char want_owner[ASSAY_LEASE_OWNER_MAX + 1];
     bool want_force;
     int attempts;

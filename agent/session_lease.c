@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/session.h"
+#include "lib/net/conn_tls.h"
 #include "proto/version.h"
 
 #define TTL_DEFAULT_MS 60000u
@@ -160,6 +161,18 @@ static void try_acquire(struct assay_session *s)
         assay_session_refuse(s, &err);
 }
 
+/* Who came in through TLS has a name that it cannot choose. */
+static void name_owner(struct assay_session *s, const char *owner)
+{
+    const struct assay_tls_peer *peer = assay_tls_peer(s->conn);
+
+    if (peer != NULL && peer->name[0] != '\0')
+        snprintf(s->want_owner, sizeof(s->want_owner), "%.64s: %s", peer->name,
+                 owner);
+    else
+        snprintf(s->want_owner, sizeof(s->want_owner), "%s", owner);
+}
+
 void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
 {
     uint64_t ttl = m->u.lease.ttl_ms;
@@ -169,7 +182,7 @@ void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
     s->ttl_ms = ttl < TTL_MIN_MS   ? TTL_MIN_MS
                 : ttl > TTL_MAX_MS ? TTL_MAX_MS
                                    : ttl;
-    snprintf(s->want_owner, sizeof(s->want_owner), "%s", m->u.lease.owner);
+    name_owner(s, m->u.lease.owner);
     s->want_force = m->u.lease.force;
     s->attempts = 0;
     s->asking = ASSAY_ASK_ACQUIRE;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "lib/core/capture.h"
+#include "host-tools/tls_files.h"
 #include "lib/core/err.h"
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"
@@ -105,6 +106,7 @@ struct assay_client_options {
     uint64_t timeout_ms; /* of connect and each answer; 0: 30 s */
     const char *owner;   /* of the lease: "user@host pid" */
     bool force;          /* take a lease over */
+    struct assay_tls_files tls; /* of a target behind TLS */
     /* Polled while waiting: true ends the wait with ASSAY_ECANCELLED. */
     const volatile int *interrupted;
 };

@@ -31,6 +31,7 @@ int assay_cmd_open_board(struct assay_backend **out,
         .timeout_ms = o->timeout_ms,
         .owner = owner,
         .force = o->force,
+        .tls = {.cert = o->tls_cert, .key = o->tls_key, .ca = o->tls_ca},
         .interrupted = assay_interrupt_abandon(),
     };
 

@@ -66,12 +66,14 @@ static const struct {
      "PICTURE --as TYPE --size WxH | PICTURE --got FILE --vendor PATH",
      "make a model's input of a picture, step by step; --show: the way back; "
      "--got: what an application did instead"},
+    {ASSAY_CMD_KEYGEN, "keygen", "", "make a key, for boards behind TLS"},
+    {ASSAY_CMD_PAIR, "pair", "--target tls:HOST[:PORT]",
+     "trust a board, once a person has compared its fingerprint"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "keygen",  "pair",   "deploy",  "self-test",
-    "nightly", "history", "report", "vectors",
+    "compare", "deploy", "self-test", "nightly", "history", "report", "vectors",
 };
 
 static const struct {
@@ -271,7 +273,7 @@ void assay_options_help(FILE *f, enum assay_command c)
             fprintf(f, "\n%*s", 31, "");
         print_wrapped(f, e->help, 31);
     }
-    if ((c & (ASSAY_CMD_INFO | ASSAY_CMD_TRIAGE | ASSAY_CMD_IMAGE |
+    if ((c & (ASSAY_CMD_ALONE | ASSAY_CMD_TRIAGE | ASSAY_CMD_IMAGE |
               ASSAY_CMD_OUTPUT)) == 0) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
@@ -494,7 +496,8 @@ static int check_together(struct assay_options *o, struct assay_err *err)
                                   "case", o->operand, NULL);
     if (o->command == ASSAY_CMD_LINT && o->list)
         return 0; /* the table of checks needs no model */
-    if (o->command != ASSAY_CMD_INFO && o->operand == NULL && o->model == NULL)
+    if ((o->command & ASSAY_CMD_ALONE) == 0 && o->operand == NULL &&
+        o->model == NULL)
         return assay_fail_message(
             err, ASSAY_EUSAGE,
             o->command == ASSAY_CMD_REPLAY ? ASSAY_MSG_NO_BUNDLE
@@ -549,7 +552,7 @@ static int parse_command_line(struct assay_options *o, int argc, char **argv,
 
         if (many && o->cases.n < ASSAY_MAX_REPEATS)
             o->cases.v[o->cases.n++] = argv[optind];
-        else if (o->operand != NULL || o->command == ASSAY_CMD_INFO)
+        else if (o->operand != NULL || (o->command & ASSAY_CMD_ALONE) != 0)
             return assay_fail_message(err, ASSAY_EUSAGE,
                                       ASSAY_MSG_SURPLUS_OPERAND, "value",
                                       argv[optind], NULL);

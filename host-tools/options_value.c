@@ -387,6 +387,12 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->hypothesis, name, value, err);
     case ASSAY_OPT_EXPECT_DTYPES:
         return set_string(&o->expect_dtypes, name, value, err);
+    case ASSAY_OPT_TLS_CERT: return set_string(&o->tls_cert, name, value, err);
+    case ASSAY_OPT_TLS_KEY: return set_string(&o->tls_key, name, value, err);
+    case ASSAY_OPT_TLS_CA: return set_string(&o->tls_ca, name, value, err);
+    case ASSAY_OPT_FINGERPRINT:
+        return set_string(&o->fingerprint, name, value, err);
+    case ASSAY_OPT_NAME: return set_string(&o->name, name, value, err);
     case ASSAY_OPT_BUNDLE: return set_string(&o->bundle, name, value, err);
     case ASSAY_OPT_BPU: return set_string(&o->bpu, name, value, err);
     case ASSAY_OPT_COMPILED: return set_string(&o->compiled, name, value, err);

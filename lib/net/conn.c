@@ -44,6 +44,13 @@ void assay_conn_limit(struct assay_conn *c, size_t queue_cap, size_t read_max)
     c->read_max = read_max;
 }
 
+const char *assay_conn_why(const struct assay_conn *c, int uv_status)
+{
+    if (c != NULL && c->why != NULL)
+        return c->why;
+    return uv_status == UV_EOF ? "the peer hung up" : uv_strerror(uv_status);
+}
+
 int assay_conn_read(struct assay_conn *c, bool on)
 {
     return c->vt->read(c, on);

@@ -53,8 +53,9 @@ struct assay_conn {
     /* Bounds of what a peer may make us keep; 0: ASSAY_CONN_QUEUE_CAP, and as
      * much as a read gives. */
     size_t queue_cap, read_max;
-    uint64_t received, sent;
-    bool above_cap; /* drained() is owed */
+    uint64_t received, sent; /* on the wire: with TLS, its records */
+    bool above_cap;          /* drained() is owed */
+    const char *why;         /* of ended(), where a status says too little */
 };
 
 /* From now on events come; reading begins. */
@@ -77,6 +78,8 @@ bool assay_conn_has_drained(const struct assay_conn *c);
 /* A peer that is not trusted with more: tighter bounds than the usual ones,
  * or these again with 0, 0. At any time. */
 void assay_conn_limit(struct assay_conn *c, size_t queue_cap, size_t read_max);
+/* A sentence for the status that ended() told. */
+const char *assay_conn_why(const struct assay_conn *c, int uv_status);
 /* Stops and resumes reading: back pressure on the peer. */
 int assay_conn_read(struct assay_conn *c, bool on) ASSAY_MUST_CHECK;
 /* Ends the sending side behind what is queued. */

@@ -22,7 +22,8 @@ def told_of(command):
 
 
 for command in ("run", "import", "show", "info", "mutate", "replay",
-                "impact", "lint", "fit-arith", "image", "output", "triage"):
+                "impact", "lint", "fit-arith", "image", "output", "triage",
+                "keygen", "pair"):
     want, have = options_of(command), told_of(command)
     if want != have:
         sys.exit("%s: help has %s, the man page %s" % (command, want, have))

@@ -3,10 +3,9 @@
  * The transition table of a session, written out a second time: what each
  * state takes. Everything else ends the connection.
  *
- * links: agent/[a-ln-z]*.c
- * links: lib/net/ proto/ gen/proto/assay.pb-c.c
- * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ * links: agent/ lib/net/ proto/ gen/proto/assay.pb-c.c lib/core/ lib/engine/
+ * links: lib/engine/ops/ kernels/ kernels/ref/
+ * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include <setjmp.h>
 #include <stdarg.h>
