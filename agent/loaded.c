@@ -118,7 +118,8 @@ int assay_loaded_plan(struct assay_loaded *l, uint32_t flags,
 /* One slot a tensor; what is given comes on top. */
 static int charge_given(struct assay_loaded *l, struct assay_err *err)
 {
-    uint64_t n = (l->slice->n_tensors + UINT64_C(1)) * sizeof(*l->given);
+    uint64_t n = (l->slice->n_tensors + UINT64_C(1)) *
+                 (sizeof(*l->given) + sizeof(*l->expect));
     int rc = assay_budget_take(l->blobs, n, "slice", err);
 
     if (rc == 0)

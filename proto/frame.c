@@ -148,8 +148,8 @@ static int check_prefix(const struct assay_frame_decoder *d, const uint8_t *p,
 int assay_frame_next(struct assay_frame_decoder *d, struct assay_frame *out,
                      struct assay_err *err)
 {
-    const uint8_t *p = d->buf.data + d->used;
     size_t have = d->buf.len - d->used;
+    const uint8_t *p; /* there is none while the buffer is empty */
     uint32_t header, payload;
     uint64_t hash;
     int rc;
@@ -159,6 +159,7 @@ int assay_frame_next(struct assay_frame_decoder *d, struct assay_frame *out,
                           "the stream is broken: an earlier frame was refused");
     if (have < ASSAY_FRAME_PREFIX)
         return 0;
+    p = d->buf.data + d->used;
     rc = check_prefix(d, p, err);
     if (rc < 0) {
         d->failed = true;

@@ -20,6 +20,7 @@
 #? make check-valgrind  the agent and its workers under memcheck
 #? make check-tsan      the agent under ThreadSanitizer (not in check)
 #? make soak            2,000 runs of that kind (SOAK_SEED=N)
+#? make cover           lines that fuzzing reaches, a parser
 #? make fuzz T=60       libFuzzer, T seconds a parser (needs clang-14)
 
 QEMU ?= qemu-aarch64
@@ -128,9 +129,14 @@ check-horizon: x86_64 aarch64
 # ---- programs ------------------------------------------------------------------
 
 check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer \
+<<<<<<< HEAD
 		$(BUILD)/x86_64-san/tests/support/dying_agent \
 		$(BUILD)/x86_64/tests/support/dying_agent \
 		$(BUILD)/x86_64/tests/perf/agent_figures
+=======
+		$(BUILD)/x86_64/tests/perf/agent_figures \
+		$(HOSTILE:%=$(BUILD)/x86_64/tests/unit/%)
+>>>>>>> hostile
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
 # The tables of hostile peers run here too, alone and by name.
 HOSTILE := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_hostile_*.c))
@@ -177,3 +183,9 @@ FUZZ ?= $(FUZZERS:fuzz_%=%)
 fuzz: $(FUZZ:%=$(BUILD)/x86_64-fuzz/tests/fuzz/fuzz_%)
 	@tests/fuzz/hunt.sh $(BUILD)/x86_64-fuzz/tests/fuzz $(T) $(BUILD)/fuzz \
 		$(FUZZ)
+
+# Lines that the fuzzers' inputs reach; COVER=--write renews docs/testing.md.
+cover: $(FUZZERS:fuzz_%=$(BUILD)/x86_64-cover/tests/fuzz/replay_%)
+	@$(PYTHON) tests/fuzz/cover.py $(BUILD) \
+		$(if $(COVER),--write docs/testing.md)
+.PHONY: cover

@@ -12,6 +12,8 @@
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/
  * links: kernels/ kernels/ref/
+ * covers: lib/engine/ lib/engine/ops/ !lib/engine/run.c
+ * covers: !lib/engine/probe*.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -8,11 +8,14 @@
  * must be gone, the whole budget free again, and no handle open.
  *
  * links: tests/fuzz/session_fakes.c
- * links: agent/agent.c agent/blobs.c agent/loaded.c agent/log.c agent/relay.c
- * links: agent/ring.c agent/run_error.c agent/session*.c agent/stream*.c
- * links: agent/sysinfo.c
+ * links: agent/[!lmw]*.c agent/lo*.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+<<<<<<< HEAD
+=======
+ * covers: agent/session*.c agent/stream*.c agent/ring.c agent/blobs.c
+ * covers: agent/loaded.c agent/run_error.c
+>>>>>>> hostile
  * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

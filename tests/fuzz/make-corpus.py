@@ -317,6 +317,15 @@ def options():
         put("options", name, "\n".join(text.split()).encode())
 
 
+def agent_options():
+    lines = {"listen": "--listen 127.0.0.1:0 --memory 64M --board-id b-1",
+             "stdio": "--stdio --log-level debug --cpumask neon,dotprod",
+             "numbers": "--listen unix:/s --memory 18446744073709551615G",
+             "help": "--help --version"}
+    for name, text in lines.items():
+        put("agent_options", name, "\n".join(text.split()).encode())
+
+
 def onnx():
     head = ('ir_version: 8 opset_import { version: 13 } graph { name: "g" '
             'input { name: "x" type { tensor_type { elem_type: 3 shape { '
@@ -430,6 +439,7 @@ def pictures():
         bytes(range(32)))
 
 
+<<<<<<< HEAD
 # ---- pins -------------------------------------------------------------------
 
 def pins():
@@ -449,6 +459,8 @@ def pins():
         put("pins", name, text.encode())
 
 
+=======
+>>>>>>> hostile
 # ---- sessions: how far, the cut, habits of workers, then frames -----------------
 
 def sessions():
@@ -483,6 +495,28 @@ def sessions():
         put("session", "worker-%d" % k,
             bytes([4, 0x4c, habit, habit, 5, 77, 3]) + bytes(13)
             + stream(*run[1:]))
+<<<<<<< HEAD
+=======
+
+
+# ---- pins -------------------------------------------------------------------
+
+def pins():
+    a = "SHA256:ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs"
+    b = "SHA256:PiPoFgA5WUoziU9lZOGxNIu9egCI1CxKy3PurtWcAJ0"
+    texts = {
+        "two": "# who\n\nann@lab %s\nbob %s\n" % (a, b),
+        "boards": "b7:7410 %s\n[::1]:7410 %s\n" % (a, a),
+        "blanks": " \t ann \t %s \r\n  # x\r\n\r\n" % a,
+        "twice": "ann %s\nann %s\n" % (a, b),
+        "short": "ann SHA256:abc\n",
+        "loose": "ann %s" % (b[:-1] + "1"),
+        "words": "ann\nann %s x\n" % a,
+        "nul": "ann\0 %s\n" % a,
+    }
+    for name, text in texts.items():
+        put("pins", name, text.encode())
+>>>>>>> hostile
 
 
 # ---- the engine: any bytes make a slice, so seeds only have to differ -------
@@ -501,6 +535,7 @@ engine()
 sessions()
 arrays()
 options()
+agent_options()
 onnx()
 bundles()
 pictures()

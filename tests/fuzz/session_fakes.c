@@ -235,7 +235,7 @@ static void work(struct assay_ring *r, const struct assay_loaded *l)
                 rec.layer = habit() * 0x01010101u;
                 rec.tensor = habit() * 0x01010101u;
                 rec.bytes = 1 + habit();
-                rec.kind = 2 + habit() % 6;
+                rec.kind = 2 + habit() % 9;
                 memset(rec.text, 'k', sizeof(rec.text));
             }
             write_record(r, &rec);

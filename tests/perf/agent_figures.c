@@ -11,6 +11,9 @@
  *
  * links: tests/support/daemon.c tests/support/slices.c
  * links: host-tools/client.c host-tools/client_load.c
+ * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
+ * links: host-tools/private_write.c host-tools/session_cache.c
+ * links: host-tools/tls_files.c host-tools/user_dir.c
  * links: host-tools/client_run.c lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
@@ -135,7 +138,8 @@ static void measure_stream(const char *program)
     struct assay_backend_run request = {
         .cpumask = ASSAY_CPU_ALL, .given = given, .n_given = 1};
     struct stream s = {.right = true};
-    struct assay_results results = {&s, on_layer, on_missing, NULL, NULL};
+    struct assay_results results = {
+        .self = &s, .layer = on_layer, .missing = on_missing};
     struct assay_client_options options = {.timeout_ms = 20000,
                                            .owner = "figures@test 1"};
     struct assay_slice *slice = make_slice();

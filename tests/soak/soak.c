@@ -13,6 +13,9 @@
  * links: tests/soak/stall.c tests/support/daemon.c
  * links: tests/support/slices.c tests/support/hostile.c
  * links: host-tools/client.c host-tools/client_load.c
+ * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
+ * links: host-tools/private_write.c host-tools/session_cache.c
+ * links: host-tools/tls_files.c host-tools/user_dir.c
  * links: host-tools/client_run.c host-tools/local.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
@@ -232,7 +235,8 @@ static void run_local(struct soak *s)
 {
     struct assay_run_tensor given[1] = {{0, s->input, BYTES}};
     struct assay_backend_run request = {.given = given, .n_given = 1};
-    struct assay_results results = {s, keep, none_missing, NULL, NULL};
+    struct assay_results results = {
+        .self = s, .layer = keep, .missing = none_missing};
     struct assay_err err = {0};
 
     for (size_t i = 0; i < BYTES; i += 4) {
@@ -260,7 +264,10 @@ static void run_board(struct soak *s)
     struct assay_run_tensor given[1] = {{0, s->input, BYTES}};
     struct assay_backend_run request = {
         .given = given, .n_given = 1, .cpumask = ASSAY_CPU_ALL};
-    struct assay_results results = {s, on_layer, none_missing, NULL, on_begin};
+    struct assay_results results = {.self = s,
+                                    .layer = on_layer,
+                                    .missing = none_missing,
+                                    .begin = on_begin};
     struct assay_err err = {0};
     int rc;
 

@@ -69,6 +69,10 @@ enum hostile_stage {
 };
 void hostile_reach(struct hostile_peer *p, const struct agents *a,
                    enum hostile_stage stage);
+extern uint64_t hostile_ttl_ms; /* of the leases that it takes; 60 s */
+/* Fixtures of a group: the agent, its slices, an observer. */
+int hostile_set_up(void **state);
+int hostile_tear_down(void **state);
 
 enum hostile_end {
     HOSTILE_FATAL = 0, /* an ERROR, the last word, then the connection's end */

@@ -25,6 +25,8 @@ static struct hostile_text small, big;
 static unsigned idle_descriptors; /* of an agent that only we look at */
 static uint8_t zeros[2u << 20];
 
+uint64_t hostile_ttl_ms = 60000;
+
 const struct agents *hostile_agent(void)
 {
     return &agent;
@@ -65,8 +67,13 @@ void hostile_reach(struct hostile_peer *p, const struct agents *a,
     if (stage == HOSTILE_READY)
         return;
     m = hostile_plain(ASSAY_MSG_LEASE_ACQUIRE);
+<<<<<<< HEAD
     m.u.lease = (struct assay_msg_lease){
         .owner = "hostile@test 1", .ttl_ms = 60000, .force = true};
+=======
+    m.u.lease =
+        (struct assay_msg_lease){"hostile@test 1", hostile_ttl_ms, true};
+>>>>>>> hostile
     hostile_say(p, m, NULL, 0);
     hostile_until(p, ASSAY_MSG_LEASE_GRANTED);
     if (stage == HOSTILE_LEASED)
@@ -315,7 +322,7 @@ static void do_case(void **state)
 
 /* ---- all cases ------------------------------------------------------------------ */
 
-static int set_up(void **state)
+int hostile_set_up(void **state)
 {
     struct assay_slice *s;
     char board[64];
@@ -334,7 +341,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+int hostile_tear_down(void **state)
 {
     (void)state;
     hostile_hang_up(&observer);
@@ -378,7 +385,8 @@ int hostile_main(int argc, char **argv, const struct hostile_case *cases,
                                        (void *)(uintptr_t)&cases[i]};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    rc = _cmocka_run_group_tests("hostile", tests, n, set_up, tear_down);
+    rc = _cmocka_run_group_tests("hostile", tests, n, hostile_set_up,
+                                 hostile_tear_down);
     free(tests);
     return rc;
 }

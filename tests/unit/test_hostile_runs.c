@@ -5,7 +5,7 @@
  *
  * links: tests/support/agents.c tests/support/slices.c
  * links: tests/support/hostile.c tests/support/hostile_table.c
- * links: agent/[a-ln-z]*.c lib/net/ proto/ gen/proto/assay.pb-c.c
+ * links: agent/ lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
