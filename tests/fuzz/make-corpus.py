@@ -52,6 +52,7 @@ CLIENT = {
     "cancel": "run: 1",
     "ping": "nonce: 7",
     "status": "",
+    "self_test": "memory_bytes: 9",
 }
 AGENT = {
     "hello_ack": "version: 1 version_min: 1 version_max: 1 " + INFO,
@@ -74,6 +75,8 @@ AGENT = {
     "run_end": "run: 1 layers_done: 3 bytes: 4 time_us: 9",
     "pong": "nonce: 7",
     "status_reply": INFO,
+    "self_test_reply": 'kind: 1 verdict: 2 name: "k" rung: "neon" '
+                       'text: "wrong" checks: 3 time_us: 4',
     "error": 'code: -40 status_class: 4 text: "the worker died" '
              'has_layer: true layer: 2 detail: "kernel" fatal: true',
 }
