@@ -14,13 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-<<<<<<< HEAD
 #include "host-tools/tls_files.h"
 #include "lib/core/capture.h"
-=======
-#include "lib/core/capture.h"
-#include "host-tools/tls_files.h"
->>>>>>> hostile
 #include "lib/core/err.h"
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"

@@ -129,14 +129,10 @@ check-horizon: x86_64 aarch64
 # ---- programs ------------------------------------------------------------------
 
 check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer \
-<<<<<<< HEAD
 		$(BUILD)/x86_64-san/tests/support/dying_agent \
 		$(BUILD)/x86_64/tests/support/dying_agent \
-		$(BUILD)/x86_64/tests/perf/agent_figures
-=======
 		$(BUILD)/x86_64/tests/perf/agent_figures \
 		$(HOSTILE:%=$(BUILD)/x86_64/tests/unit/%)
->>>>>>> hostile
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
 # The tables of hostile peers run here too, alone and by name.
 HOSTILE := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_hostile_*.c))

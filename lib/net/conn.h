@@ -73,21 +73,13 @@ int assay_conn_send(struct assay_conn *c, const void *head, size_t head_bytes,
                     assay_conn_done_fn *done, void *arg) ASSAY_MUST_CHECK;
 /* More than the cap is queued: the owner stops making more. */
 bool assay_conn_is_full(const struct assay_conn *c);
-<<<<<<< HEAD
 /* A sentence for the status that ended() told. */
 const char *assay_conn_why(const struct assay_conn *c, int uv_status);
-=======
->>>>>>> hostile
 /* Half of the cap or less: who was full may go on. */
 bool assay_conn_has_drained(const struct assay_conn *c);
 /* A peer that is not trusted with more: tighter bounds than the usual ones,
  * or these again with 0, 0. At any time. */
 void assay_conn_limit(struct assay_conn *c, size_t queue_cap, size_t read_max);
-<<<<<<< HEAD
-=======
-/* A sentence for the status that ended() told. */
-const char *assay_conn_why(const struct assay_conn *c, int uv_status);
->>>>>>> hostile
 /* Stops and resumes reading: back pressure on the peer. */
 int assay_conn_read(struct assay_conn *c, bool on) ASSAY_MUST_CHECK;
 /* Ends the sending side behind what is queued. */

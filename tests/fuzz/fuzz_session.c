@@ -11,11 +11,8 @@
  * links: agent/[!lmw]*.c agent/lo*.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
-<<<<<<< HEAD
-=======
  * covers: agent/session*.c agent/stream*.c agent/ring.c agent/blobs.c
  * covers: agent/loaded.c agent/run_error.c
->>>>>>> hostile
  * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -54,6 +54,7 @@ CLIENT = {
     "cancel": "run: 1",
     "ping": "nonce: 7",
     "status": "",
+    "self_test": "memory_bytes: 9",
 }
 AGENT = {
     "hello_ack": "version: 1 version_min: 1 version_max: 1 " + INFO,
@@ -80,6 +81,8 @@ AGENT = {
     "run_end": "run: 1 layers_done: 3 bytes: 4 time_us: 9",
     "pong": "nonce: 7",
     "status_reply": INFO,
+    "self_test_reply": 'kind: 1 verdict: 2 name: "k" rung: "neon" '
+                       'text: "wrong" checks: 3 time_us: 4',
     "error": 'code: -40 status_class: 4 text: "the worker died" '
              'has_layer: true layer: 2 detail: "kernel" fatal: true',
 }
@@ -439,28 +442,6 @@ def pictures():
         bytes(range(32)))
 
 
-<<<<<<< HEAD
-# ---- pins -------------------------------------------------------------------
-
-def pins():
-    a = "SHA256:ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs"
-    b = "SHA256:PiPoFgA5WUoziU9lZOGxNIu9egCI1CxKy3PurtWcAJ0"
-    texts = {
-        "two": "# who\n\nann@lab %s\nbob %s\n" % (a, b),
-        "boards": "b7:7410 %s\n[::1]:7410 %s\n" % (a, a),
-        "blanks": " \t ann \t %s \r\n  # x\r\n\r\n" % a,
-        "twice": "ann %s\nann %s\n" % (a, b),
-        "short": "ann SHA256:abc\n",
-        "loose": "ann %s" % (b[:-1] + "1"),
-        "words": "ann\nann %s x\n" % a,
-        "nul": "ann\0 %s\n" % a,
-    }
-    for name, text in texts.items():
-        put("pins", name, text.encode())
-
-
-=======
->>>>>>> hostile
 # ---- sessions: how far, the cut, habits of workers, then frames -----------------
 
 def sessions():
@@ -495,8 +476,6 @@ def sessions():
         put("session", "worker-%d" % k,
             bytes([4, 0x4c, habit, habit, 5, 77, 3]) + bytes(13)
             + stream(*run[1:]))
-<<<<<<< HEAD
-=======
 
 
 # ---- pins -------------------------------------------------------------------
@@ -516,7 +495,6 @@ def pins():
     }
     for name, text in texts.items():
         put("pins", name, text.encode())
->>>>>>> hostile
 
 
 # ---- the engine: any bytes make a slice, so seeds only have to differ -------

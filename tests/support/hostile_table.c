@@ -67,13 +67,9 @@ void hostile_reach(struct hostile_peer *p, const struct agents *a,
     if (stage == HOSTILE_READY)
         return;
     m = hostile_plain(ASSAY_MSG_LEASE_ACQUIRE);
-<<<<<<< HEAD
-    m.u.lease = (struct assay_msg_lease){
-        .owner = "hostile@test 1", .ttl_ms = 60000, .force = true};
-=======
-    m.u.lease =
-        (struct assay_msg_lease){"hostile@test 1", hostile_ttl_ms, true};
->>>>>>> hostile
+    m.u.lease = (struct assay_msg_lease){.owner = "hostile@test 1",
+                                         .ttl_ms = hostile_ttl_ms,
+                                         .force = true};
     hostile_say(p, m, NULL, 0);
     hostile_until(p, ASSAY_MSG_LEASE_GRANTED);
     if (stage == HOSTILE_LEASED)
