@@ -140,8 +140,8 @@ static void acquire(struct hostile_peer *p, const char *owner, uint64_t ttl,
 {
     struct assay_msg m = {.type = ASSAY_MSG_LEASE_ACQUIRE};
 
-    m.u.lease = (struct assay_msg_lease){
-        .owner = owner, .ttl_ms = ttl, .force = force};
+    m.u.lease =
+        (struct assay_msg_lease){.owner = owner, .ttl_ms = ttl, .force = force};
     hostile_say(p, m, NULL, 0);
 }
 
