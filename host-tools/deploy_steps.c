@@ -8,6 +8,7 @@
 #include "host-tools/backend.h"
 #include "host-tools/messages.h"
 #include "lib/core/hash.h"
+#include "proto/codec.h"
 
 #define ANSWER_MAX (64u * 1024u)
 #define SPARE_BYTES (256u * 1024u) /* of the folder, beside the agent */
@@ -230,6 +231,39 @@ static int own_target(struct assay_deploy *d, char **target,
     return rc;
 }
 
+struct judged {
+    uint32_t verdict;
+    char bad[160]; /* the first finding */
+};
+
+static void on_finding(void *self, const struct assay_msg_self_test *t)
+{
+    struct judged *j = self;
+
+    if (t->kind == ASSAY_SELF_TEST_END)
+        j->verdict = t->verdict;
+    else if (t->verdict == ASSAY_VERDICT_BAD && j->bad[0] == '\0')
+        snprintf(j->bad, sizeof(j->bad), "%.150s", t->text);
+}
+
+/* A board that fails is told before it gets a new agent. One of an agent that
+ * knows no self-test is not asked. */
+static int self_test(struct assay_deploy *d, struct assay_backend *b,
+                     const struct assay_backend_info *info,
+                     struct assay_err *err)
+{
+    struct judged j = {.verdict = ASSAY_VERDICT_GOOD};
+    int rc;
+
+    if (info->agent == NULL || info->agent->health == ASSAY_HEALTH_UNKNOWN)
+        return 0;
+    rc = b->vt->self_test(b, 0, on_finding, &j, err);
+    if (rc < 0 || j.verdict == ASSAY_VERDICT_GOOD || d->o->force)
+        return rc;
+    return assay_fail_message(err, ASSAY_EBOARD_BAD, ASSAY_MSG_DEPLOY_BAD,
+                              "host", d->ssh.host, "bad", j.bad, NULL);
+}
+
 int assay_deploy_hello(struct assay_deploy *d, const char *target,
                        char version[64], struct assay_err *err)
 {
@@ -245,6 +279,8 @@ int assay_deploy_hello(struct assay_deploy *d, const char *target,
 
     if (rc == 0)
         rc = b->vt->info(b, &info, err);
+    if (rc == 0 && !d->placed)
+        rc = self_test(d, b, &info, err);
     if (rc == 0) {
         snprintf(version, 64, "%.63s", info.build_id);
         snprintf(d->kernels, sizeof(d->kernels), "%.31s", info.kernels);
@@ -271,7 +307,7 @@ int assay_deploy_try(struct assay_deploy *d, struct assay_err *err)
     if (rc < 0)
         return rc;
     rc = assay_deploy_hello(d, target, version, err);
-    if (rc < 0) {
+    if (rc < 0 && rc != ASSAY_EBOARD_BAD) {
         char text[128];
 
         assay_err_prefix(

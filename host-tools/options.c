@@ -219,8 +219,8 @@ void assay_options_help(FILE *f, enum assay_command c)
             fprintf(f, "\n%*s", 31, "");
         assay_options_wrap(f, e->help, 31);
     }
-    if ((c & (ASSAY_CMD_ALONE | ASSAY_CMD_TRIAGE | ASSAY_CMD_IMAGE |
-              ASSAY_CMD_OUTPUT)) == 0) {
+    if ((c & (ASSAY_CMD_ALONE | ASSAY_CMD_DEPLOY | ASSAY_CMD_TRIAGE |
+              ASSAY_CMD_IMAGE | ASSAY_CMD_OUTPUT)) == 0) {
         print_names(f, "Numerics", assay_numerics_known);
         print_names(f, "Arithmetic", assay_arith_name);
     }

@@ -41,7 +41,7 @@ enum assay_command {
     ASSAY_CMD_SELF_TEST = 1 << 23,
     /* What takes no case and no model. */
     ASSAY_CMD_ALONE = ASSAY_CMD_INFO | ASSAY_CMD_KEYGEN | ASSAY_CMD_PAIR |
-                      ASSAY_CMD_DEPLOY | ASSAY_CMD_SELF_TEST,
+                      ASSAY_CMD_SELF_TEST,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
