@@ -13,6 +13,14 @@ bool assay_run_digests_only(const struct assay_run *r)
     return r->o->capture >= ASSAY_CAPTURE_DIGEST;
 }
 
+const char *assay_run_capture_name(const struct assay_run *r)
+{
+    static const char *const names[ASSAY_CAPTURE_COUNT] = {"full", "differing",
+                                                           "digest", "stats"};
+
+    return names[r->o->capture];
+}
+
 int assay_run_capture_open(struct assay_run *r, struct assay_err *err)
 {
     if (r->o->capture != ASSAY_CAPTURE_STATS)
@@ -221,13 +229,12 @@ void assay_run_stats_lines(const struct assay_run *r, struct assay_lines *l)
 
 void assay_run_capture_line(const struct assay_run *r, struct assay_lines *l)
 {
-    static const char *const names[] = {"full", "differing", "digest", "stats"};
     char text[ASSAY_LINE_TEXT];
 
     if (!assay_run_digests_only(r))
         return;
     assay_message(text, sizeof(text), ASSAY_MSG_CAPTURE_NO_CAUSE, "capture",
-                  names[r->o->capture], NULL);
+                  assay_run_capture_name(r), NULL);
     assay_line_add(l, "  cause   ", text);
 }
 

@@ -17,6 +17,7 @@ struct assay_run_stats {
 
 /* Are layers judged by digests alone? Then no cause is searched. */
 bool assay_run_digests_only(const struct assay_run *r);
+const char *assay_run_capture_name(const struct assay_run *r);
 /* Before anything is run. */
 int assay_run_capture_open(struct assay_run *r, struct assay_err *err)
     ASSAY_MUST_CHECK;
