@@ -64,14 +64,14 @@ expect "the earlier run's report is no longer needed" \
 sed -i "s,$work/again,$work/twice," "$work/again/report.json"
 same "cut twice, over an older run" "$work/again" "$work/twice"
 
-# Ctrl-C, somewhere in 2000 samples. An interactive shell's child: a script's
+# Ctrl-C, somewhere in 600 samples. An interactive shell's child: a script's
 # background job would ignore SIGINT.
 cp -r "$digits" "$work/long"
 chmod -R u+w "$work/long"
-python3 "$ROOT/tests/support/edit_case.py" "$work/long" repeat 2000
+python3 "$ROOT/tests/support/edit_case.py" "$work/long" repeat 600
 many=(run -m "$work/long/model.onnx" -i "$work/long/many.npz" --target "$agent")
 run "$assay" "${many[@]}" -q -o "$work/all"
-expect_rc 0 "2000 samples"
+expect_rc 0 "600 samples"
 mkfifo "$work/talk"
 exec {talk}<>"$work/talk"
 python3 -c '
