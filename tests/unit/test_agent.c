@@ -114,10 +114,11 @@ struct seen {
     bool equal;
 };
 
-static void on_begin(void *self, uint32_t layer)
+static void on_begin(void *self, uint32_t layer, const char *kernel)
 {
     struct seen *s = self;
 
+    (void)kernel;
     s->begun[s->n_begun++] = layer;
     if (layer != L_SLOW)
         return;
