@@ -39,3 +39,12 @@ $(BUILD)/x86_64/tests/perf/image_time: \
 		$(BUILD)/x86_64/tests/perf/image_time.o \
 		$(x86_64_OBJ_host) $(x86_64_OBJ_both)
 	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+$(BUILD)/x86_64/tests/perf/stream_time: \
+		$(BUILD)/x86_64/tests/perf/stream_time.o \
+		$(call objs,x86_64,tests/support/agents.c \
+		tests/support/slices.c $(filter host-tools/client%.c,$(SRC_host))) \
+		$(x86_64_OBJ_agent) $(x86_64_OBJ_both)
+	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+bench-stream: $(BUILD)/x86_64/tests/perf/stream_time
+	@$<
+.PHONY: bench-stream
