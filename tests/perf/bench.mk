@@ -62,3 +62,13 @@ $(BUILD)/x86_64/tests/perf/tls_speed: \
 		$(call objs,x86_64,tests/support/certs.c tests/support/tls_ends.c) \
 		$(x86_64_OBJ_net) $(x86_64_OBJ_core)
 	$(Q)$(x86_64_CC) -o $@ $^ -luv $(LIBS_core) -lm
+
+$(BUILD)/x86_64/tests/perf/stream_time: \
+		$(BUILD)/x86_64/tests/perf/stream_time.o \
+		$(call objs,x86_64,tests/support/agents.c \
+		tests/support/slices.c $(filter host-tools/client%.c,$(SRC_host))) \
+		$(x86_64_OBJ_agent) $(x86_64_OBJ_both)
+	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+bench-stream: $(BUILD)/x86_64/tests/perf/stream_time
+	@$<
+.PHONY: bench-stream

@@ -25,6 +25,8 @@ struct agents {
 void agents_start(struct agents *a, const char *board_id, uint64_t memory);
 /* Deadline of a run of agents that are started from now on; 0: the default. */
 extern uint64_t agents_run_ms;
+/* The same on a port of the loopback. */
+void agents_start_tcp(struct agents *a, const char *board_id, uint64_t memory);
 /* SIGTERM; returns the exit status, or 1000 + signal. */
 int agents_stop(struct agents *a);
 /* Its worker, waited for; 0 when there is none for 5 s. */

@@ -7,8 +7,7 @@
  * links: host-tools/report/report.c host-tools/report/text.c
  * links: host-tools/report/json*.c host-tools/diff/classify.c
  * links: host-tools/diff/verdict.c lib/core/slice.c lib/core/buf.c
- * links: lib/core/err.c
- * links: lib/core/stats.c
+ * links: lib/core/err.c lib/core/stats.c
  * libs: -ljansson
  */
 #include <setjmp.h>
