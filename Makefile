@@ -45,7 +45,7 @@ SRC_vcheck := $(wildcard tests/vectors/*.c) host-tools/image/colour.c \
 # definition does not depend on the vectoriser.
 CFLAGS_ref := -O2 -fno-tree-vectorize -fno-tree-slp-vectorize
 
-LIBS_core := -lxxhash -lmbedcrypto
+LIBS_core := -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
 LIBS_assayd := -lprotobuf-c $(LIBS_core) -lpthread -ldl -lm
 LIBS_assay := -luv -lprotobuf-c -lzip -ljansson -lyaml -lpng -ljpeg \
 	$(LIBS_core) -lz -lpthread -ldl -lm
@@ -105,8 +105,9 @@ $$($(1)_OBJ_host): | $(ONNX_GEN)
 $(BUILD)/$(1)/host-tools/model/numerics_data.o: $(wildcard \
 	host-tools/numerics/*.json)
 
+# The agent makes no keys.
 $(BUILD)/$(1)/assayd: $(BUILD)/$(1)/agent/main.o $$($(1)_OBJ_agent) \
-		$$($(1)_OBJ_both)
+		$$(filter-out %/lib/net/keygen.o,$$($(1)_OBJ_both))
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) $$($(1)_LDFLAGS_assayd) -o $$@ $$^ \
 		$$(or $$($(1)_LIBUV_assayd),-luv) $$(LIBS_assayd)
@@ -155,10 +156,11 @@ endef
 # named_objs(machine, source): patterns are expanded, names that are not there
 # (generated ones, or a mistake that the build will show) are kept.
 # "kernels/ref/" brings the other ISA folders of the machine: the table names
-# every kernel.
-named_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(sort $(foreach w,$(shell \
-	sed -n 's/^ \* links: //p' $(2) 2>/dev/null),$(or $(wildcard $(if \
-	$(filter kernels/ref/,$(w)),$($(1)_ISAS:%=kernels/%/*.c),$(w:%/=%/*.c))),$(w)))))
+# every kernel. A room's main.c is not brought.
+named_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out %/main.c,$(sort \
+	$(foreach w,$(shell sed -n 's/^ \* links: //p' $(2) 2>/dev/null),$(or \
+	$(wildcard $(if $(filter kernels/ref/,$(w)),$($(1)_ISAS:%=kernels/%/*.c),\
+	$(w:%/=%/*.c))),$(w))))))
 test_objs = $(call named_objs,$(1),tests/unit/test_$(2).c)
 test_libs = $(shell sed -n 's/^ \* libs: //p' tests/unit/test_$(1).c)
 fuzz_objs = $(call named_objs,$(1),tests/fuzz/fuzz_$(2).c)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/entrance.h"
 #include "agent/log.h"
 #include "agent/relay.h"
 #include "agent/ring.h"
@@ -73,6 +74,10 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
         .temperature_mc = sensors.temperature_mc,
         .frequency_khz = sensors.khz,
     };
+    if (a->entrance != NULL) {
+        out->tls_full = assay_entrance_counts(a->entrance)->full;
+        out->tls_resumed = assay_entrance_counts(a->entrance)->resumed;
+    }
     for (const struct assay_session *s = a->sessions; s != NULL; s = s->next) {
         if (s->state == ASSAY_SESSION_GONE)
             continue; /* is counted already */
@@ -171,6 +176,8 @@ void assay_agent_stop(struct assay_agent *a)
     sigprocmask(SIG_BLOCK, &again, NULL);
     assay_listener_close(a->listener);
     assay_listener_close(a->attach);
+    assay_entrance_close(a->entrance);
+    a->entrance = NULL;
     assay_lease_close(&a->lease);
     assay_board_test_stop(&a->test);
     assay_relay_stop(a->relay);
@@ -178,7 +185,7 @@ void assay_agent_stop(struct assay_agent *a)
         next = s->next;
         assay_session_end(s);
     }
-    for (int i = 0; a->has_signals && i < 3; i++)
+    for (int i = 0; i < a->n_signals; i++)
         uv_close((uv_handle_t *)&a->signals[i], NULL);
 }
 
@@ -196,6 +203,7 @@ void assay_agent_session_gone(struct assay_agent *a, struct assay_session *s)
         at = &(*at)->next;
     *at = s->next;
     a->n_sessions--;
+    a->n_refused -= s->is_refused;
     if (was_stdio)
         assay_agent_stop(a);
 }
@@ -205,6 +213,10 @@ static void on_signal(uv_signal_t *handle, int number)
     struct assay_agent *a = handle->data;
     struct assay_session *next;
 
+    if (number == SIGHUP && a->entrance != NULL) {
+        assay_entrance_reload(a->entrance);
+        return;
+    }
     if (number != SIGCHLD) {
         assay_log(ASSAY_LOG_INFO, "stop signal=%d", number);
         assay_agent_stop(a);
@@ -221,42 +233,85 @@ static void start_signals(struct assay_agent *a)
 {
     /* On a terminal Ctrl-C reaches the agent behind `exec:` too, but there
      * the client decides when to go. */
-    int numbers[3] = {SIGTERM, SIGCHLD, a->options->stdio ? SIGHUP : SIGINT};
+    const struct assay_agent_options *o = a->options;
+    int numbers[4] = {SIGTERM, SIGCHLD, o->stdio ? SIGHUP : SIGINT, SIGHUP};
 
+    a->n_signals = o->tls_cert != NULL ? 4 : 3;
     signal(SIGPIPE, SIG_IGN);
-    if (a->options->stdio)
+    if (o->stdio)
         signal(SIGINT, SIG_IGN);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < a->n_signals; i++) {
         uv_signal_init(&a->loop, &a->signals[i]);
         a->signals[i].data = a;
         uv_signal_start(&a->signals[i], on_signal, numbers[i]);
     }
-    a->has_signals = true;
 }
 
 /* ---- starting ------------------------------------------------------------- */
 
-static void on_accept(void *self, struct assay_conn *conn)
+void assay_agent_admit(struct assay_agent *a, struct assay_conn *conn,
+                       const struct assay_err *refusal)
 {
-    struct assay_agent *a = self;
-    bool full = a->n_sessions >= SESSIONS_MAX;
     struct assay_session *s;
     struct assay_err err = {0};
 
-    if (full)
+    if (refusal == NULL && a->n_sessions - a->n_refused >= SESSIONS_MAX) {
         assay_log(ASSAY_LOG_WARN, "full connections=%u", a->n_sessions);
+        assay_fail(&err, ASSAY_EBUSY,
+                   "board '%s' has %d connections, no more are taken",
+                   a->board_id, SESSIONS_MAX);
+        refusal = &err;
+    }
     /* A few are told why; a flood is not worth the memory. */
-    if (a->n_sessions >= SESSIONS_MAX + REFUSED_MAX) {
+    if (refusal != NULL && a->n_refused >= REFUSED_MAX) {
         assay_conn_close(conn, NULL, NULL);
         return;
     }
     s = assay_session_new(a, conn);
-    if (full && s != NULL) {
-        assay_fail(&err, ASSAY_EBUSY,
-                   "board '%s' has %d connections, no more are taken",
-                   a->board_id, SESSIONS_MAX);
-        assay_session_fatal(s, &err);
+    if (refusal != NULL && s != NULL) {
+        s->is_refused = true;
+        a->n_refused++;
+        assay_session_fatal(s, refusal);
     }
+}
+
+static void on_accept(void *self, struct assay_conn *conn)
+{
+    assay_agent_admit(self, conn, NULL);
+}
+
+static void on_accept_tls(void *self, struct assay_conn *conn)
+{
+    struct assay_agent *a = self;
+
+    assay_entrance_take(a->entrance, conn);
+}
+
+/* Where to listen, and TLS for it. */
+static int prepare(struct assay_agent *a, struct assay_target *where,
+                   struct assay_err *err)
+{
+    const struct assay_agent_options *o = a->options;
+    int rc = assay_target_parse(where, o->listen, err);
+
+    if (rc < 0)
+        return rc;
+    if (where->kind == ASSAY_TARGET_TCP && o->tls_cert != NULL) {
+        where->is_tls = true;
+        rc = assay_entrance_new(&a->entrance, a, err);
+    } else if (where->kind == ASSAY_TARGET_TCP && where->is_tls) {
+        rc = assay_fail(
+            err, ASSAY_EUSAGE,
+            "address '%s' needs TLS%s: give --tls-cert, --tls-key and "
+            "--authorized, or listen on 127.0.0.1 or unix:PATH and let "
+            "clients come through ssh (--target ssh:USER@HOST)",
+            o->listen,
+            assay_target_is_loopback(where->host) ? ""
+                                                  : ", being beyond loopback");
+    }
+    if (rc < 0)
+        assay_target_close(where);
+    return rc;
 }
 
 static int start_listening(struct assay_agent *a, struct assay_err *err)
@@ -264,11 +319,13 @@ static int start_listening(struct assay_agent *a, struct assay_err *err)
     struct assay_target where;
     struct assay_err why = {0};
     char name[128];
-    int rc = assay_target_parse(&where, a->options->listen, err);
+    int rc = prepare(a, &where, err);
 
     if (rc < 0)
         return rc;
-    rc = assay_listener_open(&a->listener, &a->loop, &where, on_accept, a, err);
+    rc = assay_listener_open(&a->listener, &a->loop, &where,
+                             a->entrance != NULL ? on_accept_tls : on_accept, a,
+                             err);
     assay_target_close(&where);
     if (rc < 0)
         return rc;

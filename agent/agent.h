@@ -16,6 +16,7 @@
 #include "lib/net/listen.h"
 #include "proto/codec.h"
 
+struct assay_entrance;
 struct assay_session;
 struct assay_relay;
 
@@ -39,10 +40,12 @@ struct assay_agent {
     struct assay_listener *listener;
     struct assay_listener *attach; /* for --stdio agents of this board */
     struct assay_session *sessions;
-    unsigned n_sessions;
-    struct assay_relay *relay; /* --stdio beside a daemon */
-    uv_signal_t signals[3];
-    bool has_signals, stopping;
+    unsigned n_sessions, n_refused;  /* all; those that are only told why */
+    struct assay_entrance *entrance; /* NULL: no TLS */
+    struct assay_relay *relay;       /* --stdio beside a daemon */
+    uv_signal_t signals[4];
+    int n_signals;
+    bool stopping;
 };
 
 /* Runs until it is told to stop; the exit code: 0, or 2 for a refused start. */
@@ -57,6 +60,9 @@ void assay_agent_stop(struct assay_agent *a); /* idempotent */
 /* Tests the board for all sessions that want it, now or behind the test that
  * runs; each is told. */
 void assay_agent_test(struct assay_agent *a);
+/* A connection becomes a session; with refusal one that only tells it. */
+void assay_agent_admit(struct assay_agent *a, struct assay_conn *conn,
+                       const struct assay_err *refusal);
 /* The session has closed its handles: it leaves the list. */
 void assay_agent_session_gone(struct assay_agent *a, struct assay_session *s);
 /* Fills what hello and status answer; strings are borrowed. */

@@ -95,6 +95,14 @@ static int take(struct assay_agent_options *o, const char *name,
         o->listen = value;
     else if (strcmp(name, "stdio") == 0)
         o->stdio = true;
+    else if (strcmp(name, "tls-cert") == 0)
+        o->tls_cert = value;
+    else if (strcmp(name, "tls-key") == 0)
+        o->tls_key = value;
+    else if (strcmp(name, "tls-ca") == 0)
+        o->tls_ca = value;
+    else if (strcmp(name, "authorized") == 0)
+        o->authorized = value;
     else if (strcmp(name, "help") == 0)
         o->help = true;
     else if (strcmp(name, "version") == 0)
@@ -126,6 +134,28 @@ static int take(struct assay_agent_options *o, const char *name,
     return 0;
 }
 
+static int check_tls(const struct assay_agent_options *o, struct assay_err *err)
+{
+    bool trust = o->tls_ca != NULL || o->authorized != NULL;
+
+    if (o->tls_cert == NULL && o->tls_key == NULL && !trust)
+        return 0;
+    if (o->tls_cert == NULL || o->tls_key == NULL)
+        return assay_fail(err, ASSAY_EUSAGE,
+                          "TLS needs --tls-cert and --tls-key, one of them is "
+                          "missing ('assay keygen' makes both)");
+    if (!trust)
+        return assay_fail(err, ASSAY_EUSAGE,
+                          "TLS needs --authorized or --tls-ca, which say who "
+                          "may come in");
+    if (o->stdio || strncmp(o->listen, "unix:", 5) == 0)
+        return assay_fail(err, ASSAY_EUSAGE,
+                          "TLS is for --listen HOST:PORT: %s is as private as "
+                          "its file or process",
+                          o->stdio ? "--stdio" : o->listen);
+    return 0;
+}
+
 static int check_together(const struct assay_agent_options *o,
                           struct assay_err *err)
 {
@@ -137,7 +167,7 @@ static int check_together(const struct assay_agent_options *o,
     if (!o->stdio && o->listen == NULL)
         return assay_fail(err, ASSAY_EUSAGE,
                           "--listen ADDRESS or --stdio expected, see --help");
-    return 0;
+    return check_tls(o, err);
 }
 
 int assay_agent_options_parse(struct assay_agent_options *out, int argc,

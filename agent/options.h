@@ -22,6 +22,8 @@ struct assay_agent_options {
     const char *
         listen; /* NULL with --stdio; strings borrowed from argv or environment */
     bool stdio;
+    /* TLS: all NULL, or cert and key and at least one of the other two. */
+    const char *tls_cert, *tls_key, *tls_ca, *authorized;
     const char *board_id; /* option, else ASSAYD_BOARD_ID; NULL: host name */
     uint32_t cpumask;
     uint64_t memory;

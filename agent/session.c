@@ -282,9 +282,12 @@ static void on_data(void *self, const uint8_t *data, size_t n)
 static void on_ended(void *self, int status)
 {
     struct assay_session *s = self;
+    char why[ASSAY_LOG_TEXT];
 
-    assay_log(ASSAY_LOG_INFO, "hung-up session=%u state=%s how=%s%s", s->number,
-              assay_session_state_name(s->state), uv_err_name(status),
+    assay_log(ASSAY_LOG_INFO, "hung-up session=%u state=%s how=%s why=%s%s",
+              s->number, assay_session_state_name(s->state),
+              uv_err_name(status),
+              assay_log_quote(assay_conn_why(s->conn, status), why),
               assay_frame_pending(&s->decoder) > 0 ? " inside=frame" : "");
     assay_session_end(s);
 }

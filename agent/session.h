@@ -63,7 +63,8 @@ struct assay_session {
     struct assay_lease_call *call;
     enum assay_asking asking;
     bool paused;
-    bool is_stdio; /* the daemon ends with it */
+    bool is_stdio;   /* the daemon ends with it */
+    bool is_refused; /* was only let in to be told why not */
     enum assay_testing testing;
     uint64_t test_memory;
     bool wants_lease; /* as soon as the board has been tested */

@@ -6,6 +6,7 @@
 
 #include "agent/log.h"
 #include "agent/session.h"
+#include "lib/net/conn_tls.h"
 #include "proto/version.h"
 
 #define TTL_DEFAULT_MS 60000u
@@ -182,6 +183,18 @@ static void acquire(struct assay_session *s)
         try_acquire(s);
 }
 
+/* Who came in through TLS has a name that it cannot choose. */
+static void name_owner(struct assay_session *s, const char *owner)
+{
+    const struct assay_tls_peer *peer = assay_tls_peer(s->conn);
+
+    if (peer != NULL && peer->name[0] != '\0')
+        snprintf(s->want_owner, sizeof(s->want_owner), "%.64s: %s", peer->name,
+                 owner);
+    else
+        snprintf(s->want_owner, sizeof(s->want_owner), "%s", owner);
+}
+
 void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
 {
     uint64_t ttl = m->u.lease.ttl_ms;
@@ -191,7 +204,7 @@ void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
     s->ttl_ms = ttl < TTL_MIN_MS   ? TTL_MIN_MS
                 : ttl > TTL_MAX_MS ? TTL_MAX_MS
                                    : ttl;
-    snprintf(s->want_owner, sizeof(s->want_owner), "%s", m->u.lease.owner);
+    name_owner(s, m->u.lease.owner);
     s->want_force = m->u.lease.force;
     s->taken_from[0] = '\0';
     s->attempts = 0;

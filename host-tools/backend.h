@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host-tools/tls_files.h"
 #include "lib/core/err.h"
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"
@@ -103,6 +104,7 @@ struct assay_client_options {
     bool force;          /* take a lease over */
     /* It was taken from that owner. May be NULL. */
     void (*taken)(const char *owner);
+    struct assay_tls_files tls; /* of a target behind TLS */
     /* Polled while waiting: true ends the wait with ASSAY_ECANCELLED. */
     const volatile int *interrupted;
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host-tools/client_tls.h"
 #include "lib/core/buf.h"
 #include "proto/version.h"
 
@@ -117,10 +118,10 @@ static int tell_end(struct assay_client *c, struct assay_err *err)
                               "agent '%.300s' ended with status %" PRId64 "%s",
                               c->target.text, c->exit_status, when);
     }
-    return assay_fail(err, code, "connection to '%.300s' lost%s: %s",
-                      c->target.text, when,
-                      c->end_status == UV_EOF ? "the agent hung up"
-                                              : uv_strerror(c->end_status));
+    return assay_fail(
+        err, code, "connection to '%.300s' lost%s: %s", c->target.text, when,
+        c->end_status == UV_EOF ? "the agent hung up"
+                                : assay_conn_why(c->conn, c->end_status));
 }
 
 int assay_client_poll(struct assay_client *c, struct assay_msg *out,
@@ -249,11 +250,14 @@ int assay_client_expect(struct assay_client *c, enum assay_msg_type want,
 
 /* ---- open and close ------------------------------------------------------- */
 
-static int connect_target(struct assay_client *c, struct assay_err *err)
+static int dial_target(struct assay_client *c, struct assay_err *err)
 {
     uint64_t start = assay_client_now_ms(c);
     int rc;
 
+    memset(&c->dial, 0, sizeof(c->dial));
+    c->dialled = false;
+    c->dial.tls = c->tls != NULL ? c->tls->ctx : NULL;
     c->dial.done = on_dialled;
     c->dial.exited = on_exited;
     c->dial.self = c;
@@ -270,10 +274,25 @@ static int connect_target(struct assay_client *c, struct assay_err *err)
                               c->target.text, (double)c->timeout_ms / 1000);
         assay_client_step(c);
     }
+    if (c->dial_status < 0 && c->dial.why.code < 0)
+        return assay_fail(err, c->dial.why.code,
+                          "cannot connect to '%.100s': %s", c->target.text,
+                          c->dial.why.text);
     if (c->dial_status < 0)
         return assay_fail(err, ASSAY_ECONNECT, "cannot connect to '%.300s': %s",
                           c->target.text, uv_strerror(c->dial_status));
     return 0;
+}
+
+static int connect_target(struct assay_client *c, struct assay_err *err)
+{
+    int rc = dial_target(c, err);
+
+    if (rc == 0 || c->tls == NULL || !c->tls->cache.offered || !c->dialled)
+        return rc;
+    /* A session of before may be all that was wrong. */
+    assay_session_cache_forget(&c->tls->cache);
+    return dial_target(c, err);
 }
 
 static int say_hello(struct assay_client *c, struct assay_err *err)
@@ -344,16 +363,15 @@ static void client_close(struct assay_backend *b)
     say_goodbye(c);
     if (c->conn != NULL)
         assay_conn_close(c->conn, NULL, NULL);
-    else if (c->dial.conn != NULL)
-        assay_conn_close(c->dial.conn, NULL, NULL);
-    c->dial.conn = c->conn = NULL;
+    c->conn = NULL;
+    assay_dial_cancel(&c->dial);
     end_process(c);
     uv_close((uv_handle_t *)&c->tick, NULL);
-    /* A dial that is given up calls back once more, with an error. */
     uv_run(&c->loop, UV_RUN_DEFAULT);
     rc = uv_loop_close(&c->loop);
     assert(rc == 0);
     (void)rc;
+    assay_client_tls_close(c->tls);
     assay_frame_decoder_close(&c->decoder);
     assay_msg_close(&c->info_msg);
     assay_target_close(&c->target);
@@ -425,9 +443,10 @@ static const struct assay_backend_vtable vtable = {
     .close = client_close,
 };
 
-int assay_client_open(struct assay_backend **out,
-                      const struct assay_client_options *options,
-                      struct assay_err *err)
+/* Nothing is connected yet, and every file that is needed has been read. */
+static int prepare(struct assay_client **out,
+                   const struct assay_client_options *options, bool accept_any,
+                   struct assay_err *err)
 {
     struct assay_client *c = assay_calloc(1, sizeof(*c));
     int rc;
@@ -435,14 +454,16 @@ int assay_client_open(struct assay_backend **out,
     if (c == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a client");
     rc = assay_target_parse(&c->target, options->target, err);
+    if (rc == 0 && c->target.is_tls)
+        rc = assay_client_tls_open(&c->tls, &c->target, &options->tls,
+                                   accept_any, err);
+    if (rc == 0 && uv_loop_init(&c->loop) < 0)
+        rc = assay_fail(err, ASSAY_EMEMORY, "no memory for a client");
     if (rc < 0) {
-        assay_free(c);
-        return rc;
-    }
-    if (uv_loop_init(&c->loop) < 0) {
+        assay_client_tls_close(c->tls);
         assay_target_close(&c->target);
         assay_free(c);
-        return assay_fail(err, ASSAY_EMEMORY, "no memory for a client");
+        return rc;
     }
     signal(SIGPIPE, SIG_IGN);
     uv_timer_init(&c->loop, &c->tick);
@@ -454,6 +475,19 @@ int assay_client_open(struct assay_backend **out,
     c->interrupted = options->interrupted;
     c->force = options->force;
     c->taken = options->taken;
+    *out = c;
+    return 0;
+}
+
+int assay_client_open(struct assay_backend **out,
+                      const struct assay_client_options *options,
+                      struct assay_err *err)
+{
+    struct assay_client *c;
+    int rc = prepare(&c, options, false, err);
+
+    if (rc < 0)
+        return rc;
     snprintf(c->owner, sizeof(c->owner), "%s",
              options->owner != NULL && options->owner[0] != '\0'
                  ? options->owner
@@ -467,4 +501,24 @@ int assay_client_open(struct assay_backend **out,
     }
     *out = &c->base;
     return 0;
+}
+
+int assay_client_meet(struct assay_client_met *out,
+                      const struct assay_client_options *options,
+                      struct assay_err *err)
+{
+    struct assay_client *c;
+    int rc = prepare(&c, options, true, err);
+
+    if (rc < 0)
+        return rc;
+    rc = connect_target(c, err);
+    if (rc == 0) {
+        out->board = c->dial.peer;
+        memcpy(out->own_name, c->tls->own_name, sizeof(out->own_name));
+        memcpy(out->own_fingerprint, c->tls->own_fingerprint,
+               sizeof(out->own_fingerprint));
+    }
+    client_close(&c->base);
+    return rc;
 }

@@ -22,7 +22,8 @@ struct assay_client {
     uv_timer_t tick; /* wakes a wait, so that it can look at its deadline */
     struct assay_target target;
     struct assay_dial dial;
-    struct assay_conn *conn; /* NULL: none yet, or closed */
+    struct assay_conn *conn;      /* NULL: none yet, or closed */
+    struct assay_client_tls *tls; /* NULL: the target is not behind TLS */
     struct assay_frame_decoder decoder;
     uint64_t timeout_ms;
     const volatile int *interrupted; /* borrowed, may be NULL */

@@ -41,6 +41,7 @@ int assay_cmd_open_board(struct assay_backend **out,
         .owner = owner,
         .force = o->force,
         .taken = tell_taken,
+        .tls = {.cert = o->tls_cert, .key = o->tls_key, .ca = o->tls_ca},
         .interrupted = assay_interrupt_abandon(),
     };
 

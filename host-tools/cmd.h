@@ -19,6 +19,8 @@ int assay_cmd_output(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_mutate(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_replay(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_image(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_keygen(const struct assay_options *o, int argc, char **argv);
+int assay_cmd_pair(const struct assay_options *o, int argc, char **argv);
 int assay_cmd_fit_arith(const struct assay_options *o, int argc, char **argv);
 
 /* show --vendor: the table of all layers and the findings; one layer's line. */

@@ -27,6 +27,8 @@ static const struct {
     {ASSAY_CMD_MUTATE, assay_cmd_mutate, false},
     {ASSAY_CMD_REPLAY, assay_cmd_replay, true},
     {ASSAY_CMD_IMAGE, assay_cmd_image, false},
+    {ASSAY_CMD_KEYGEN, assay_cmd_keygen, false},
+    {ASSAY_CMD_PAIR, assay_cmd_pair, false},
 };
 
 static int flush(int code, bool tells)

@@ -68,12 +68,14 @@ static const struct {
      "PICTURE --as TYPE --size WxH | PICTURE --got FILE --vendor PATH",
      "make a model's input of a picture, step by step; --show: the way back; "
      "--got: what an application did instead"},
+    {ASSAY_CMD_KEYGEN, "keygen", "", "make a key, for boards behind TLS"},
+    {ASSAY_CMD_PAIR, "pair", "--target tls:HOST[:PORT]",
+     "trust a board, once a person has compared its fingerprint"},
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char *const later_commands[] = {
-    "compare", "keygen",  "pair",   "deploy",
-    "nightly", "history", "report", "vectors",
+    "compare", "deploy", "nightly", "history", "report", "vectors",
 };
 
 static const struct {
@@ -99,35 +101,6 @@ const char *assay_command_name(enum assay_command c)
             return commands[i].name;
     }
     return "";
-}
-
-unsigned assay_edit_distance(const char *a, const char *b)
-{
-    unsigned row[65];
-    size_t na = strlen(a), nb = strlen(b);
-
-    if (na > 64)
-        na = 64;
-    if (nb > 64)
-        nb = 64;
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; i <= na; i++) {
-        unsigned diagonal = row[0];
-
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= nb; j++) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[nb];
 }
 
 static void print_wrapped(FILE *f, const char *text, int indent)

@@ -34,9 +34,12 @@ enum assay_command {
     ASSAY_CMD_IMAGE = 4096,
     ASSAY_CMD_OUTPUT = 8192,
     ASSAY_CMD_TRIAGE = 16384,
+    ASSAY_CMD_KEYGEN = 1 << 20,
+    ASSAY_CMD_PAIR = 1 << 21,
     ASSAY_CMD_SELF_TEST = 1 << 23,
-    /* Those that need neither case nor model. */
-    ASSAY_CMD_ALONE = ASSAY_CMD_INFO | ASSAY_CMD_SELF_TEST,
+    /* What takes no case and no model. */
+    ASSAY_CMD_ALONE = ASSAY_CMD_INFO | ASSAY_CMD_KEYGEN | ASSAY_CMD_PAIR |
+                      ASSAY_CMD_SELF_TEST,
 };
 
 enum assay_mode { ASSAY_MODE_BOTH, ASSAY_MODE_CUMULATIVE, ASSAY_MODE_ISOLATED };
@@ -86,6 +89,9 @@ struct assay_options {
     const char *hypothesis;    /* pinpoint: the only entry to try */
     const char *expect_dtypes; /* lint: model_check_result.txt, or NULL */
     const char *target;        /* --target or ASSAY_TARGET; NULL */
+    const char *tls_cert, *tls_key, *tls_ca; /* or their ASSAY_TLS_*; NULL */
+    const char *fingerprint;                 /* pair: of the board, or NULL */
+    const char *name;                        /* keygen: or NULL */
     bool local;
     struct assay_strings layers, skip_layers, op_types;
     const char *start_layer, *end_layer, *layer;

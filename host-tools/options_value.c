@@ -381,6 +381,12 @@ static int store_text(struct assay_options *o, enum assay_option_key key,
         return set_string(&o->hypothesis, name, value, err);
     case ASSAY_OPT_EXPECT_DTYPES:
         return set_string(&o->expect_dtypes, name, value, err);
+    case ASSAY_OPT_TLS_CERT: return set_string(&o->tls_cert, name, value, err);
+    case ASSAY_OPT_TLS_KEY: return set_string(&o->tls_key, name, value, err);
+    case ASSAY_OPT_TLS_CA: return set_string(&o->tls_ca, name, value, err);
+    case ASSAY_OPT_FINGERPRINT:
+        return set_string(&o->fingerprint, name, value, err);
+    case ASSAY_OPT_NAME: return set_string(&o->name, name, value, err);
     case ASSAY_OPT_BUNDLE: return set_string(&o->bundle, name, value, err);
     case ASSAY_OPT_BPU: return set_string(&o->bpu, name, value, err);
     case ASSAY_OPT_COMPILED: return set_string(&o->compiled, name, value, err);
@@ -493,4 +499,33 @@ bool assay_strings_match(const struct assay_strings *s, const char *name)
             return true;
     }
     return false;
+}
+
+unsigned assay_edit_distance(const char *a, const char *b)
+{
+    unsigned row[65];
+    size_t na = strlen(a), nb = strlen(b);
+
+    if (na > 64)
+        na = 64;
+    if (nb > 64)
+        nb = 64;
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= na; i++) {
+        unsigned diagonal = row[0];
+
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= nb; j++) {
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[nb];
 }

@@ -28,6 +28,13 @@ bool assay_conn_is_full(const struct assay_conn *c)
     return c->queued > ASSAY_CONN_QUEUE_CAP;
 }
 
+const char *assay_conn_why(const struct assay_conn *c, int uv_status)
+{
+    if (c != NULL && c->why != NULL)
+        return c->why;
+    return uv_status == UV_EOF ? "the peer hung up" : uv_strerror(uv_status);
+}
+
 int assay_conn_read(struct assay_conn *c, bool on)
 {
     return c->vt->read(c, on);

@@ -49,9 +49,10 @@ struct assay_conn {
     const struct assay_conn_events *events; /* NULL before start, in close */
     void *self;
     void (*closed)(void *self);
-    size_t queued; /* bytes that were sent and not yet written */
-    uint64_t received, sent;
-    bool above_cap; /* drained() is owed */
+    size_t queued;           /* bytes that were sent and not yet written */
+    uint64_t received, sent; /* on the wire: with TLS, its records */
+    bool above_cap;          /* drained() is owed */
+    const char *why;         /* of ended(), where a status says too little */
 };
 
 /* From now on events come; reading begins. */
@@ -69,6 +70,8 @@ int assay_conn_send(struct assay_conn *c, const void *head, size_t head_bytes,
                     assay_conn_done_fn *done, void *arg) ASSAY_MUST_CHECK;
 /* More than the cap is queued: the owner stops making more. */
 bool assay_conn_is_full(const struct assay_conn *c);
+/* A sentence for the status that ended() told. */
+const char *assay_conn_why(const struct assay_conn *c, int uv_status);
 /* Stops and resumes reading: back pressure on the peer. */
 int assay_conn_read(struct assay_conn *c, bool on) ASSAY_MUST_CHECK;
 /* Ends the sending side behind what is queued. */

@@ -68,6 +68,7 @@ static int bind_tcp(struct assay_listener *l, const struct assay_target *t,
     char name[64];
     int len = sizeof(addr), rc;
     bool is_v6 = strchr(host, ':') != NULL;
+    const char *tls = t->is_tls ? "tls:" : "";
 
     rc =
         is_v6 ? uv_ip6_addr(host, t->port, v6) : uv_ip4_addr(host, t->port, v4);
@@ -82,11 +83,11 @@ static int bind_tcp(struct assay_listener *l, const struct assay_target *t,
                           t->text, uv_strerror(rc));
     if (is_v6) {
         uv_ip6_name(v6, name, sizeof(name));
-        snprintf(l->address, sizeof(l->address), "[%s]:%u", name,
+        snprintf(l->address, sizeof(l->address), "%s[%s]:%u", tls, name,
                  ntohs(v6->sin6_port));
     } else {
         uv_ip4_name(v4, name, sizeof(name));
-        snprintf(l->address, sizeof(l->address), "%s:%u", name,
+        snprintf(l->address, sizeof(l->address), "%s%s:%u", tls, name,
                  ntohs(v4->sin_port));
     }
     return 0;
@@ -169,13 +170,10 @@ int assay_listener_open(struct assay_listener **out, uv_loop_t *loop,
                           "cannot listen on '%s': HOST:PORT or unix:PATH "
                           "expected",
                           where->text);
-    rc = assay_target_check_loopback(
-        where,
-        "listen on 127.0.0.1 or unix:PATH, or let clients come through "
-        "ssh (--target ssh:USER@HOST)",
-        err);
-    if (rc < 0)
-        return rc;
+    if (where->kind == ASSAY_TARGET_TCP && !where->is_tls &&
+        !assay_target_is_loopback(where->host))
+        return assay_fail(err, ASSAY_EUSAGE,
+                          "cannot listen on '%s' without TLS", where->text);
     l = listener_new(loop, where->kind == ASSAY_TARGET_TCP, accept, self);
     if (l == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a listener");

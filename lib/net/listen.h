@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accepts connections. Loop thread only. TCP beyond loopback is refused
- * here, whatever the caller forgot.
+ * Accepts connections. Loop thread only. TCP that is neither on loopback
+ * nor marked as TLS is refused here, whatever the caller forgot. Connections
+ * are bare in either case: the receiver puts TLS on them.
  */
 #ifndef ASSAY_NET_LISTEN_H
 #define ASSAY_NET_LISTEN_H
@@ -27,7 +28,8 @@ int assay_listener_open_abstract(struct assay_listener **out, uv_loop_t *loop,
                                  const char *name, assay_accept_fn *accept,
                                  void *self, struct assay_err *err)
     ASSAY_MUST_CHECK;
-/* What `--target` takes: "127.0.0.1:41234", "unix:/run/assayd.sock". */
+/* What `--target` takes: "127.0.0.1:41234", "tls:0.0.0.0:7410",
+ * "unix:/run/assayd.sock". */
 const char *assay_listener_address(const struct assay_listener *l);
 void assay_listener_close(struct assay_listener *l); /* NULL safe; frees */
 

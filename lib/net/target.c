@@ -200,7 +200,8 @@ static int parse_port(struct assay_target *t, const char *s,
     return 0;
 }
 
-static int parse_tcp(struct assay_target *t, char *text, struct assay_err *err)
+static int parse_tcp(struct assay_target *t, char *text, bool is_tls,
+                     struct assay_err *err)
 {
     char *port = NULL, *end;
 
@@ -227,6 +228,7 @@ static int parse_tcp(struct assay_target *t, char *text, struct assay_err *err)
     }
     t->kind = ASSAY_TARGET_TCP;
     t->host = text;
+    t->is_tls = is_tls || !assay_target_is_loopback(text);
     t->port = ASSAY_DEFAULT_PORT;
     if (text[0] == '\0')
         return assay_fail(err, ASSAY_EUSAGE, "target '%s': host expected",
@@ -268,7 +270,9 @@ static int parse_any(struct assay_target *t, const char *text,
         return parse_exec(t, copy + 5, err);
     if (strncmp(copy, "ssh:", 4) == 0)
         return parse_ssh(t, copy + 4, err);
-    return parse_tcp(t, copy, err);
+    if (strncmp(copy, "tls:", 4) == 0)
+        return parse_tcp(t, copy + 4, true, err);
+    return parse_tcp(t, copy, false, err);
 }
 
 int assay_target_parse(struct assay_target *out, const char *text,
@@ -296,7 +300,7 @@ void assay_target_close(struct assay_target *t)
     memset(t, 0, sizeof(*t));
 }
 
-static bool is_loopback(const char *host)
+bool assay_target_is_loopback(const char *host)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -308,15 +312,4 @@ static bool is_loopback(const char *host)
     if (inet_pton(AF_INET6, host, &v6) == 1)
         return IN6_IS_ADDR_LOOPBACK(&v6);
     return false;
-}
-
-int assay_target_check_loopback(const struct assay_target *t,
-                                const char *advice, struct assay_err *err)
-{
-    if (t->kind != ASSAY_TARGET_TCP || is_loopback(t->host))
-        return 0;
-    return assay_fail(err, ASSAY_EUSAGE,
-                      "address '%s' is beyond loopback, which needs TLS, and "
-                      "this version has none yet: %s",
-                      t->host, advice);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an agent is: HOST[:PORT] | unix:PATH | exec:COMMAND |
- * ssh:USER@HOST[:PATH]. Pure parsing; nothing is resolved or opened.
- * Also the address of `--listen` (HOST:PORT or unix:PATH).
+ * Where an agent is: [tls:]HOST[:PORT] | unix:PATH | exec:COMMAND |
+ * ssh:USER@HOST[:PATH]. Pure parsing; nothing is resolved or opened. Beyond
+ * loopback a HOST is TLS without saying so.
+ * Also the address of `--listen` ([tls:]HOST:PORT or unix:PATH).
  */
 #ifndef ASSAY_NET_TARGET_H
 #define ASSAY_NET_TARGET_H
@@ -24,6 +25,7 @@ enum assay_target_kind {
 struct assay_target {
     enum assay_target_kind kind;
     bool is_ssh;
+    bool is_tls;               /* TCP */
     struct assay_arena *arena; /* owns all strings */
     const char *text;          /* as it was given */
     const char *host;          /* TCP: without brackets */
@@ -36,11 +38,8 @@ int assay_target_parse(struct assay_target *out, const char *text,
                        struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_target_close(struct assay_target *t); /* idempotent */
 
-/* TCP beyond loopback needs TLS, which this build does not have: refused.
- * `advice` says what to do instead and is put behind the reason. */
-int assay_target_check_loopback(const struct assay_target *t,
-                                const char *advice, struct assay_err *err)
-    ASSAY_MUST_CHECK;
+/* Is a host (a name or an address) this machine's loopback? */
+bool assay_target_is_loopback(const char *host);
 
 /* Splits like a shell's words: blanks, '…', "…" and backslash; no variables,
  * no globs. The array ends with NULL. */

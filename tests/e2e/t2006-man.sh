@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 for command in run import show info mutate replay impact lint fit-arith image \
-    output triage pinpoint explain self-test; do
+    output triage keygen pair pinpoint explain self-test; do
     "$assay" $command --help >"$work/help.$command"
 done
 "$assay" --help >"$work/help"

@@ -427,6 +427,25 @@ def pictures():
         bytes(range(32)))
 
 
+# ---- pins -------------------------------------------------------------------
+
+def pins():
+    a = "SHA256:ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs"
+    b = "SHA256:PiPoFgA5WUoziU9lZOGxNIu9egCI1CxKy3PurtWcAJ0"
+    texts = {
+        "two": "# who\n\nann@lab %s\nbob %s\n" % (a, b),
+        "boards": "b7:7410 %s\n[::1]:7410 %s\n" % (a, a),
+        "blanks": " \t ann \t %s \r\n  # x\r\n\r\n" % a,
+        "twice": "ann %s\nann %s\n" % (a, b),
+        "short": "ann SHA256:abc\n",
+        "loose": "ann %s" % (b[:-1] + "1"),
+        "words": "ann\nann %s x\n" % a,
+        "nul": "ann\0 %s\n" % a,
+    }
+    for name, text in texts.items():
+        put("pins", name, text.encode())
+
+
 # ---- the engine: any bytes make a slice, so seeds only have to differ -------
 
 def engine():
@@ -443,3 +462,4 @@ options()
 onnx()
 bundles()
 pictures()
+pins()

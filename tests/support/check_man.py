@@ -23,7 +23,7 @@ def told_of(command):
 
 for command in ("run", "import", "show", "info", "mutate", "replay",
                 "impact", "lint", "fit-arith", "image", "output", "triage",
-                "self-test"):
+                "keygen", "pair", "self-test"):
     want, have = options_of(command), told_of(command)
     if want != have:
         sys.exit("%s: help has %s, the man page %s" % (command, want, have))

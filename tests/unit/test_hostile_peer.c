@@ -4,13 +4,10 @@
  * sizes, too much, too little, and gone at any moment. The agent answers each
  * with its sentence, serves the next one, and ends with 0.
  *
- * links: tests/support/agents.c tests/support/slices.c
- * links: agent/agent.c agent/blobs.c agent/lease.c agent/loaded.c agent/log.c
- * links: agent/relay.c agent/ring.c agent/session*.c agent/selftest*.c
- * links: agent/stream.c agent/sysinfo.c agent/worker.c
- * links: lib/net/ proto/ gen/proto/assay.pb-c.c
- * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ * links: tests/support/agents.c tests/support/slices.c agent/ lib/net/ proto/
+ * links: gen/proto/assay.pb-c.c lib/core/ lib/engine/ lib/engine/ops/ kernels/
+ * links: kernels/ref/
+ * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,12 +3,9 @@
  * The transition table of a session, written out a second time: what each
  * state takes. Everything else ends the connection.
  *
- * links: agent/agent.c agent/blobs.c agent/lease.c agent/loaded.c agent/log.c
- * links: agent/relay.c agent/ring.c agent/session*.c agent/selftest*.c
- * links: agent/stream.c agent/sysinfo.c agent/worker.c
- * links: lib/net/ proto/ gen/proto/assay.pb-c.c
- * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ * links: agent/ lib/net/ proto/ gen/proto/assay.pb-c.c lib/core/ lib/engine/
+ * links: lib/engine/ops/ kernels/ kernels/ref/
+ * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include <setjmp.h>
 #include <stdarg.h>
