@@ -85,7 +85,7 @@ void hand_reach(struct hand *p, const char *path, const struct assay_slice *s)
     p->fd = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(connect(p->fd, (struct sockaddr *)&to, sizeof(to)), 0);
     assay_frame_decoder_init(&p->in, true);
-    m.u.hello = (struct assay_msg_hello){1, 1, "by hand"};
+    m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
     hand_ask(p, m, NULL, ASSAY_MSG_HELLO_ACK);
     m = (struct assay_msg){.type = ASSAY_MSG_LEASE_ACQUIRE};
     m.u.lease.owner = "me@test 2";
