@@ -39,7 +39,7 @@ ROOMS = {
                                    "sys/socket", "fcntl"}, []),
     "lib/net": (CORE + ["lib/net/"], LIBC, ["uv.h", "mbedtls/*"]),
     "proto": (CORE + ["proto/"], LIBC, []),
-    "agent": (ENGINE + ["lib/net/", "proto/", "agent/"], LIBC, ["uv.h"]),
+    "agent": (ENGINE + ["lib/net/", "proto/", "agent/"], LIBC, ["uv.h", "malloc.h"]),
     "host-tools/model": (MODEL, LIBC, ["zip.h", "jansson.h", "zlib.h"]),
     "host-tools/vendor": (CORE + ["host-tools/vendor/",
                                   "host-tools/model/file.h",
