@@ -132,7 +132,8 @@ static int pair(struct pairing *p, struct assay_err *err)
         rc = meet(p, err);
     if (rc < 0)
         return rc;
-    show(p);
+    if (!p->o->quiet || p->o->fingerprint == NULL)
+        show(p);
     is_known = known(p, err);
     if (is_known < 0)
         return is_known;

@@ -85,6 +85,7 @@ reload() {
         esac
     done
     kill "$tail_pid"
+    wait "$tail_pid" 2>/dev/null
     exec {log}<&-
     expect "the agent reads its files again" test $seen = yes
 }
@@ -93,7 +94,7 @@ run "$assay" info --target "$address"
 expect_rc 0 "after SIGHUP it does"
 run "$assay" run "$digits" --target "$address" -q
 expect_rc 0 "a run goes over TLS"
-expect_out ' compared ' "it compared"
+expect_out '^match ' "it compared"
 
 # ---- revocation -------------------------------------------------------------
 

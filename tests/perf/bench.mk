@@ -11,7 +11,9 @@ BENCH_KCHECK := $(filter-out tests/kernels/kcheck.c,$(SRC_kcheck))
 
 bench: $(BENCH_PROGRAMS)
 	@$(PYTHON) tests/perf/bench.py $(BUILD)
-.PHONY: bench
+bench-tls: $(BUILD)/x86_64/tests/perf/tls_speed
+	@$<
+.PHONY: bench bench-tls
 
 SOAK_SEED ?= 1
 soak: x86_64 $(BUILD)/x86_64/tests/soak/soak
@@ -45,6 +47,11 @@ $(BUILD)/x86_64/tests/perf/image_time: \
 		$(BUILD)/x86_64/tests/perf/image_time.o \
 		$(x86_64_OBJ_host) $(x86_64_OBJ_both)
 	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+$(BUILD)/x86_64/tests/perf/tls_speed: \
+		$(BUILD)/x86_64/tests/perf/tls_speed.o \
+		$(call objs,x86_64,tests/support/certs.c tests/support/tls_ends.c) \
+		$(x86_64_OBJ_net) $(x86_64_OBJ_core)
+	$(Q)$(x86_64_CC) -o $@ $^ -luv $(LIBS_core) -lm
 
 # What an agent costs: size, start, memory.
 bench-agent: x86_64 $(BUILD)/aarch64/assayd \
