@@ -13,7 +13,7 @@
  * links: host-tools/client.c host-tools/client_load.c
  * links: host-tools/client_run.c lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
- * libs: -luv -lprotobuf-c -lxxhash -lmbedcrypto
+ * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include <setjmp.h>
 #include <stdarg.h>
