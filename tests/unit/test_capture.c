@@ -6,13 +6,14 @@
  * it.
  *
  * links: tests/support/agents.c tests/support/by_hand.c
- * links: tests/support/slices.c
- * links: agent/agent.c agent/blobs.c agent/lease.c agent/loaded.c agent/log.c
- * links: agent/relay.c agent/ring.c agent/session.c agent/session_blobs.c
- * links: agent/session_lease.c agent/stream.c agent/sysinfo.c agent/worker.c
- * links: host-tools/client.c host-tools/client_load.c
- * links: host-tools/client_run.c lib/net/ proto/ gen/proto/assay.pb-c.c
- * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * links: tests/support/slices.c agent/
+ * links: host-tools/client.c host-tools/client_load.c host-tools/client_run.c
+ * links: host-tools/client_self_test.c
+ * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
+ * links: host-tools/private_write.c host-tools/session_cache.c
+ * links: host-tools/tls_files.c host-tools/user_dir.c lib/net/ proto/
+ * links: gen/proto/assay.pb-c.c lib/core/ lib/engine/ lib/engine/ops/ kernels/
+ * links: kernels/ref/
  * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include <setjmp.h>
