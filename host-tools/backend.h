@@ -127,6 +127,9 @@ struct assay_client_options {
 int assay_client_open(struct assay_backend **out,
                       const struct assay_client_options *options,
                       struct assay_err *err) ASSAY_MUST_CHECK;
+/* From now on, of a backend that assay_client_open() gave: how long an answer
+ * may take. */
+void assay_client_patience(struct assay_backend *b, uint64_t timeout_ms);
 int assay_local_open(struct assay_backend **out, uint32_t cpumask,
                      struct assay_err *err) ASSAY_MUST_CHECK;
 

@@ -497,6 +497,11 @@ static int prepare(struct assay_client **out,
     return 0;
 }
 
+void assay_client_patience(struct assay_backend *b, uint64_t timeout_ms)
+{
+    ((struct assay_client *)b)->timeout_ms = timeout_ms;
+}
+
 int assay_client_open(struct assay_backend **out,
                       const struct assay_client_options *options,
                       struct assay_err *err)

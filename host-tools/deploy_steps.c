@@ -11,6 +11,7 @@
 #include "proto/codec.h"
 
 #define ANSWER_MAX (64u * 1024u)
+#define SELF_TEST_MS 30000u /* silent work, however short a --timeout is */
 #define SPARE_BYTES (256u * 1024u) /* of the folder, beside the agent */
 
 int assay_deploy_script(struct assay_deploy *d, struct assay_remote_call *c,
@@ -257,6 +258,8 @@ static int self_test(struct assay_deploy *d, struct assay_backend *b,
 
     if (info->agent == NULL || info->agent->health == ASSAY_HEALTH_UNKNOWN)
         return 0;
+    if (d->remote.timeout_ms < SELF_TEST_MS)
+        assay_client_patience(b, SELF_TEST_MS);
     rc = b->vt->self_test(b, 0, on_finding, &j, err);
     if (rc < 0 || j.verdict == ASSAY_VERDICT_GOOD || d->o->force)
         return rc;
@@ -313,9 +316,8 @@ int assay_deploy_try(struct assay_deploy *d, struct assay_err *err)
         assay_err_prefix(
             err, "%s",
             assay_message(text, sizeof(text), ASSAY_MSG_DEPLOY_NO_HELLO, NULL));
-        return rc;
     }
-    if (strcmp(version, d->file.version) != 0)
+    if (rc == 0 && strcmp(version, d->file.version) != 0)
         rc = assay_fail_message(err, ASSAY_EVERSION,
                                 ASSAY_MSG_DEPLOY_HELLO_OTHER, "found", version,
                                 "expected", d->file.version, NULL);

@@ -3,7 +3,7 @@
 # assay deploy when things go wrong: the connection is cut at each step, the
 # board is full, read-only, another machine, or answers what it likes. The old
 # agent stays in place, and nothing half-done stays beside it.
-# timeout: 300
+# timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/board.sh"
 
@@ -138,6 +138,18 @@ expect_kept "$work/old" "no frames for a hello: as before"
 FAULT="5:say:assay: fail rename\nassay: done\n" deploy
 expect_refused 2 "cannot rename" "a rename that the board refuses"
 expect_kept "$work/old" "a rename that the board refuses: as before"
+
+# A board, or an agent, that computes wrongly: found before anything is replaced.
+python3 "$ROOT/tests/support/break_kernels.py" sdot "$arm_assayd" \
+    "$work/broken" >/dev/null
+reset
+deploy --agent "$work/broken"
+expect_refused 4 "board 'root@board' fails the new agent's self-test: .*dotprod" \
+    "a failed self-test"
+expect_kept "$work/old" "a failed self-test: as before"
+deploy --agent "$work/broken" --force
+expect_rc 0 "--force deploys it all the same"
+reset
 
 # ---- the board's folder -------------------------------------------------------
 

@@ -3,7 +3,7 @@
 # assay deploy --service and --uninstall: with a start script that really runs,
 # and with a stand-in of systemctl. /etc and /run of the board are folders of
 # the test, in a mount namespace of each connection.
-# timeout: 240
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/board.sh"
 
@@ -193,7 +193,7 @@ for n in 6 7 8 9 10 11; do
     for kind in half after; do
         rm -rf "$board/etc/assayd" "$board/etc/default" "$board/opt/assayd"
         rm -f "$board"/etc/systemd/system/*
-        FAULT=$n:$kind deploy --service --timeout 3
+        FAULT=$n:$kind deploy --service --timeout 5
         expect "connection $n, $kind: exit 3" test "$rc" = 3
         expect_err "note: the agent at '$place' is the new one" \
             "connection $n, $kind: it says how far it came"
