@@ -17,7 +17,7 @@
  * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
  * links: host-tools/private_write.c host-tools/session_cache.c
  * links: host-tools/tls_files.c host-tools/user_dir.c
- * links: host-tools/client_run.c host-tools/local.c host-tools/local_self_test.c
+ * links: host-tools/client_run.c host-tools/local.c host-tools/local_self_test.c host-tools/progress.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lcmocka -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
