@@ -47,6 +47,18 @@ $(BUILD)/x86_64/tests/perf/image_time: \
 		$(BUILD)/x86_64/tests/perf/image_time.o \
 		$(x86_64_OBJ_host) $(x86_64_OBJ_both)
 	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+$(BUILD)/x86_64/tests/perf/stream_time: \
+		$(BUILD)/x86_64/tests/perf/stream_time.o \
+		$(call objs,x86_64,tests/support/agents.c \
+		tests/support/slices.c host-tools/boards.c host-tools/messages.c \
+		host-tools/private_write.c host-tools/session_cache.c \
+		host-tools/tls_files.c host-tools/user_dir.c \
+		$(filter host-tools/client%.c,$(SRC_host))) \
+		$(x86_64_OBJ_agent) $(x86_64_OBJ_both)
+	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+bench-stream: $(BUILD)/x86_64/tests/perf/stream_time
+	@$<
+.PHONY: bench-stream
 $(BUILD)/x86_64/tests/perf/tls_speed: \
 		$(BUILD)/x86_64/tests/perf/tls_speed.o \
 		$(call objs,x86_64,tests/support/certs.c tests/support/tls_ends.c) \

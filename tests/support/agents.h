@@ -25,6 +25,8 @@ struct agents {
 
 /* Starts assayd on a Unix socket of its own and waits until it listens. */
 void agents_start(struct agents *a, const char *board_id, uint64_t memory);
+/* The same on a port of the loopback. */
+void agents_start_tcp(struct agents *a, const char *board_id, uint64_t memory);
 /* SIGTERM; returns the exit status, or 1000 + signal. */
 int agents_stop(struct agents *a);
 /* Its worker, waited for; 0 when there is none for 5 s. */
