@@ -261,6 +261,7 @@ help:
 #? make dist            build/dist: the agent, and a tarball of the command
 #? make install         DESTDIR, PREFIX (/usr/local)
 #? make bench           instructions a MAC, scalar speed, comparison speed
+#? make bench-tls       TLS of ours against mbedTLS's own speed
 #? make format          clang-format-14 on every C file
 #? make matrix          renews the op x ISA table in docs/numerics.md
 #? make compile_commands.json   for editors

@@ -16,7 +16,7 @@ import sys
 from tally import Tally
 
 LIBC = set("""assert ctype errno fcntl fnmatch float getopt glob inttypes limits
-    locale malloc math poll pthread pwd signal spawn stdalign stdarg stdatomic stdbool
+    locale math poll pthread pwd signal spawn stdalign stdarg stdatomic stdbool
     stddef stdint stdio stdlib string strings termios time unistd wordexp
     endian dirent sched syslog ucontext alloca netdb langinfo
     sys/auxv sys/eventfd sys/ioctl sys/mman sys/prctl sys/random sys/resource
@@ -37,9 +37,11 @@ ROOMS = {
                               "mbedtls/version.h"]),
     "lib/engine": (ENGINE, LIBC - {"stdio", "time", "sys/time", "unistd",
                                    "sys/socket", "fcntl"}, []),
-    "lib/net": (CORE + ["lib/net/"], LIBC, ["uv.h", "mbedtls/*", "psa/crypto.h"]),
+    "lib/net": (CORE + ["lib/net/"], LIBC, ["uv.h", "mbedtls/*",
+                                             "psa/crypto.h"]),
     "proto": (CORE + ["proto/"], LIBC, []),
-    "agent": (ENGINE + ["lib/net/", "proto/", "agent/"], LIBC, ["uv.h"]),
+    "agent": (ENGINE + ["lib/net/", "proto/", "agent/"], LIBC,
+              ["uv.h", "malloc.h"]),
     "host-tools/model": (MODEL, LIBC, ["zip.h", "jansson.h", "zlib.h"]),
     "host-tools/vendor": (CORE + ["host-tools/vendor/",
                                   "host-tools/model/file.h",

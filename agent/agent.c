@@ -76,6 +76,10 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
         .temperature_mc = sensors.temperature_mc,
         .frequency_khz = sensors.khz,
     };
+    if (a->entrance != NULL) {
+        out->tls_full = assay_entrance_counts(a->entrance)->full;
+        out->tls_resumed = assay_entrance_counts(a->entrance)->resumed;
+    }
     for (const struct assay_session *s = a->sessions; s != NULL; s = s->next) {
         if (s->state == ASSAY_SESSION_GONE)
             continue; /* is counted already */

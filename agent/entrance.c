@@ -70,7 +70,7 @@ int assay_entrance_new(struct assay_entrance **out, struct assay_agent *a,
         assay_free(e);
         return rc;
     }
-    assay_log(ASSAY_LOG_INFO, "TLS key is %s",
+    assay_log(ASSAY_LOG_INFO, "tls-key fingerprint=%s",
               assay_tls_context_fingerprint(e->tls));
     *out = e;
     return 0;
@@ -90,10 +90,19 @@ static void forget(struct guest *g)
     assay_free(g);
 }
 
+static void log_refused(const struct assay_err *err)
+{
+    char why[ASSAY_LOG_TEXT];
+
+    assay_log(ASSAY_LOG_WARN, "tls-refused why=%s",
+              assay_log_quote(err->text, why));
+}
+
 static void on_shaken(void *self, struct assay_conn *conn,
                       const struct assay_tls_peer *peer,
                       const struct assay_err *err)
 {
+    char name[ASSAY_LOG_TEXT];
     struct guest *g = self;
     struct assay_entrance *e = g->entrance;
     struct assay_tls_peer again;
@@ -105,11 +114,12 @@ static void on_shaken(void *self, struct assay_conn *conn,
         assay_tls_judge(e->tls, conn, &again, &why) < 0)
         err = &why;
     if (err != NULL)
-        assay_log(ASSAY_LOG_WARN, "client turned away: %s", err->text);
+        log_refused(err);
     else
-        assay_log(ASSAY_LOG_INFO, "client '%s' came in by %s of %s%s",
-                  peer->name, peer->by_ca ? "certificate" : "key",
-                  peer->fingerprint, peer->resumed ? ", session resumed" : "");
+        assay_log(ASSAY_LOG_INFO, "tls-client name=%s by=%s key=%s resumed=%d",
+                  assay_log_quote(peer->name, name),
+                  peer->by_ca ? "certificate" : "key", peer->fingerprint,
+                  peer->resumed);
     if (conn != NULL)
         assay_agent_admit(e->agent, conn, err);
 }
@@ -126,9 +136,7 @@ void assay_entrance_take(struct assay_entrance *e, struct assay_conn *conn)
     if (e->count == HANDSHAKES_MAX) {
         struct guest *old = e->oldest;
 
-        assay_log(ASSAY_LOG_WARN,
-                  "more than %d handshakes at once: the oldest is given up",
-                  HANDSHAKES_MAX);
+        assay_log(ASSAY_LOG_WARN, "tls-full handshakes=%d", HANDSHAKES_MAX);
         assay_conn_close(old->conn, NULL, NULL);
         forget(old);
     }
@@ -138,32 +146,40 @@ void assay_entrance_take(struct assay_entrance *e, struct assay_conn *conn)
     e->count++;
     if (assay_tls_start(&g->conn, e->tls, &e->agent->loop, conn, "client",
                         on_shaken, g, &err) < 0) {
-        assay_log(ASSAY_LOG_WARN, "client turned away: %s", err.text);
+        log_refused(&err);
         forget(g);
     }
 }
 
 void assay_entrance_reload(struct assay_entrance *e)
 {
+    char text[ASSAY_LOG_TEXT];
     struct assay_session *next;
     struct assay_tls_peer peer;
     struct assay_err err = {0};
 
     if (renew(e, &err) < 0) {
-        assay_log(ASSAY_LOG_ERROR, "SIGHUP changed nothing: %s", err.text);
+        assay_log(ASSAY_LOG_ERROR, "reload failed why=%s",
+                  assay_log_quote(err.text, text));
         return;
     }
-    assay_log(ASSAY_LOG_INFO, "SIGHUP: TLS files are read again, key is %s",
+    assay_log(ASSAY_LOG_INFO, "reload done fingerprint=%s",
               assay_tls_context_fingerprint(e->tls));
     for (struct assay_session *s = e->agent->sessions; s != NULL; s = next) {
         next = s->next;
         if (s->state == ASSAY_SESSION_GONE ||
             assay_tls_judge(e->tls, s->conn, &peer, &err) == 0)
             continue;
-        assay_log(ASSAY_LOG_WARN, "client '%s' is put out: %s",
-                  assay_tls_peer(s->conn)->name, err.text);
+        assay_log(ASSAY_LOG_WARN, "tls-put-out session=%u name=%s", s->number,
+                  assay_log_quote(assay_tls_peer(s->conn)->name, text));
         assay_session_fatal(s, &err);
     }
+}
+
+const struct assay_tls_counts *assay_entrance_counts(
+    const struct assay_entrance *e)
+{
+    return assay_tls_context_counts(e->tls);
 }
 
 void assay_entrance_close(struct assay_entrance *e)

@@ -21,6 +21,9 @@ void assay_entrance_take(struct assay_entrance *e, struct assay_conn *conn);
 /* Reads all files again. When one is bad nothing changes; else clients that
  * would not be let in any more are told so, and lose their connection. */
 void assay_entrance_reload(struct assay_entrance *e);
+/* How handshakes ended since the start. */
+const struct assay_tls_counts *assay_entrance_counts(
+    const struct assay_entrance *e);
 void assay_entrance_close(struct assay_entrance *e); /* NULL safe */
 
 #endif

@@ -68,6 +68,7 @@ struct assay_ring {
     _Atomic uint64_t head; /* bytes ever written, by the worker */
     _Atomic uint64_t tail; /* bytes ever freed, by the parent */
     _Atomic uint32_t wants_space;
+    _Atomic uint32_t bell; /* the parent was told and has not looked yet */
     _Alignas(64) uint8_t data[ASSAY_RING_BYTES];
 };
 
@@ -90,6 +91,8 @@ void assay_ring_write(struct assay_ring_writer *w, struct assay_record *rec,
  */
 int assay_ring_next(const struct assay_ring *r, uint64_t *position,
                     struct assay_record *rec, const uint8_t **data);
+/* Parent: it was told, and looks now. */
+void assay_ring_heard(struct assay_ring *r);
 /* Parent: everything before `position` may be written again. */
 void assay_ring_release(struct assay_ring *r, uint64_t position, int space);
 

@@ -326,8 +326,9 @@ static void on_ended(void *self, int status)
     struct assay_session *s = self;
     char why[ASSAY_LOG_TEXT];
 
-    assay_log(ASSAY_LOG_INFO, "hung-up session=%u state=%s how=%s%s", s->number,
-              assay_session_state_name(s->state),
+    assay_log(ASSAY_LOG_INFO, "hung-up session=%u state=%s how=%s why=%s%s",
+              s->number, assay_session_state_name(s->state),
+              uv_err_name(status),
               assay_log_quote(assay_conn_why(s->conn, status), why),
               assay_frame_pending(&s->decoder) > 0 ? " inside=frame" : "");
     assay_session_end(s);

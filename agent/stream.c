@@ -354,6 +354,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     do {
         n = read(s->worker.ready, tokens, sizeof(tokens));
     } while (n == (ssize_t)sizeof(tokens));
+    assay_ring_heard(s->worker.ring);
     if (n == 0 || status < 0) /* its end closes with it: SIGCHLD follows */
         uv_poll_stop(poll);
     if (s->in_flight == 0 && !s->blocked)

@@ -392,6 +392,7 @@ static void client_close(struct assay_backend *b)
     assay_frame_decoder_close(&c->decoder);
     assay_msg_close(&c->info_msg);
     assay_target_close(&c->target);
+    assay_free(c->layer_data);
     assay_free(c);
 }
 

@@ -45,6 +45,8 @@ struct assay_client {
     struct assay_msg info_msg;       /* owner of the strings that info() gave */
     const struct assay_slice *slice; /* borrowed; NULL: nothing loaded */
     uint32_t run;                    /* number of the last run */
+    uint8_t *layer_data;             /* of the layer that is coming; owned */
+    size_t layer_cap;
 };
 
 uint64_t assay_client_now_ms(struct assay_client *c);

@@ -24,8 +24,7 @@ struct receiver {
     bool in_layer;
     uint32_t layer;
     char kernel[128];
-    uint8_t *data; /* of the layer that is coming; owned */
-    size_t cap, bytes, got;
+    size_t bytes, got; /* of the layer that is coming */
     struct assay_buf digests;
     enum assay_capture capture;  /* that the agent was asked for */
     struct expected *expected;   /* one a tensor; owned */
@@ -50,14 +49,17 @@ static int violation(struct receiver *r, const char *what, uint64_t found,
 
 /* ---- messages ------------------------------------------------------------- */
 
+/* The buffer stays from run to run: fresh pages cost more than the copy. */
 static int make_room(struct receiver *r)
 {
-    if (r->cap >= r->bytes)
+    struct assay_client *c = r->c;
+
+    if (c->layer_cap >= r->bytes)
         return 0;
-    assay_free(r->data);
-    r->data = assay_alloc(r->bytes);
-    r->cap = r->data != NULL ? r->bytes : 0;
-    return r->data != NULL
+    assay_free(c->layer_data);
+    c->layer_data = assay_alloc(r->bytes);
+    c->layer_cap = c->layer_data != NULL ? r->bytes : 0;
+    return c->layer_data != NULL
                ? 0
                : assay_fail(r->err, ASSAY_EMEMORY,
                             "no memory for a layer of %zu bytes", r->bytes);
@@ -109,7 +111,7 @@ static int fill_up(struct receiver *r, size_t end)
 
     if (end == r->got)
         return 0;
-    memcpy(r->data + r->got, from + r->got, end - r->got);
+    memcpy(r->c->layer_data + r->got, from + r->got, end - r->got);
     r->got = end;
     r->left_out += n;
     return add_digests(r, r->want->digests + tile * ASSAY_TILE_DIGEST, n);
@@ -153,7 +155,7 @@ static int on_chunk(struct receiver *r, const struct assay_msg *m)
                           "tile at byte %zu of layer '%.200s' was damaged on "
                           "its way: its digest differs",
                           r->got, r->c->slice->layers[r->layer].name);
-    memcpy(r->data + r->got, m->payload, m->payload_bytes);
+    memcpy(r->c->layer_data + r->got, m->payload, m->payload_bytes);
     r->got += m->payload_bytes;
     r->owed += m->payload_bytes;
     return add_digests(r, digest, 1);
@@ -228,7 +230,7 @@ static int complete(struct receiver *r)
 static int tell_layer(struct receiver *r, uint64_t time_us)
 {
     const struct assay_results *to = r->results;
-    const void *data = r->data;
+    const void *data = r->c->layer_data;
     int rc;
 
     if (r->want != NULL && r->got == 0)
@@ -594,6 +596,5 @@ int assay_client_run(struct assay_backend *b,
         assay_free(r.expected[i].digests);
     assay_free(r.expected);
     assay_buf_close(&r.digests);
-    assay_free(r.data);
     return rc;
 }

@@ -106,35 +106,6 @@ const char *assay_command_name(enum assay_command c)
     return "";
 }
 
-unsigned assay_edit_distance(const char *a, const char *b)
-{
-    unsigned row[65];
-    size_t na = strlen(a), nb = strlen(b);
-
-    if (na > 64)
-        na = 64;
-    if (nb > 64)
-        nb = 64;
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; i <= na; i++) {
-        unsigned diagonal = row[0];
-
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= nb; j++) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[nb];
-}
-
 void assay_options_wrap(FILE *f, const char *text, int indent)
 {
     int column = indent;

@@ -99,19 +99,6 @@ static int need_host(struct assay_run *r)
     return rc;
 }
 
-static int make_reference(struct assay_run *r, const bool *run)
-{
-    struct assay_pass pass = {
-        .column = ASSAY_COL_HOST,
-        .layers = run,
-        .reference = true,
-    };
-    int rc = need_host(r);
-
-    pass.backend = r->host;
-    return rc < 0 ? rc : assay_run_pass(r, &pass);
-}
-
 /* Judges in execution order: behind_culprit flows with the tensors. */
 static void judge_all(struct assay_run *r, struct assay_judgement *out,
                       bool *behind)
@@ -319,6 +306,55 @@ static void mask_runnable(struct assay_run *r, bool *mask)
     }
 }
 
+/* What runs and what feeds that, though it is not to run on the board: the
+ * reference stands in for it. */
+static void mask_reference(const struct assay_run *r, bool *mask)
+{
+    const struct assay_slice *s = r->s;
+
+    for (uint32_t i = s->n_layers; i-- > 0;) {
+        mask[i] = mask[i] || r->layers[i].run;
+        for (uint32_t j = 0; j < s->layers[i].n_inputs && mask[i]; j++) {
+            int64_t p = r->producer[s->layers[i].inputs[j]];
+
+            if (p >= 0 && p < (int64_t)i)
+                mask[p] = true;
+        }
+    }
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        mask[i] = mask[i] && s->layers[i].op != ASSAY_OP_SKIPPED;
+        for (uint32_t j = 0; j < s->layers[i].n_inputs && mask[i]; j++) {
+            uint32_t t = s->layers[i].inputs[j];
+            int64_t p = r->producer[t];
+
+            mask[i] = s->tensors[t].role == ASSAY_ROLE_CONSTANT ||
+                      r->values[t] != NULL ||
+                      (p >= 0 && p < (int64_t)i && mask[p]);
+        }
+    }
+}
+
+static int make_reference(struct assay_run *r)
+{
+    bool *mask = assay_calloc((size_t)r->s->n_layers + 1, sizeof(*mask));
+    struct assay_pass pass = {
+        .column = ASSAY_COL_HOST,
+        .layers = mask,
+        .reference = true,
+    };
+    int rc = mask != NULL ? need_host(r)
+                          : assay_fail_message(&r->error, ASSAY_EMEMORY,
+                                               ASSAY_MSG_MEMORY, NULL);
+
+    if (rc == 0) {
+        mask_reference(r, mask);
+        pass.backend = r->host;
+        rc = assay_run_pass(r, &pass);
+    }
+    assay_free(mask);
+    return rc;
+}
+
 static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
                   bool *behind)
 {
@@ -331,9 +367,9 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     bool stopped;
     int rc = 0;
 
-    mask_runnable(r, mask);
     if (!has_golden(r))
-        rc = make_reference(r, mask);
+        rc = make_reference(r);
+    mask_runnable(r, mask);
     if (rc == 0 && r->o->mode != ASSAY_MODE_ISOLATED)
         rc = assay_run_pass(r, &main_pass);
     if (rc == 0)
@@ -372,23 +408,18 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
 int assay_run_sample_reopen(struct assay_run *r, uint32_t sample,
                             struct assay_err *err)
 {
-    bool *mask = assay_calloc((size_t)r->s->n_layers + 1, 1);
     struct assay_err lost = r->error;
     bool stopped = r->stopped; /* by --fail-fast: that is over now */
-    int rc = mask == NULL ? assay_fail_message(err, ASSAY_EMEMORY,
-                                               ASSAY_MSG_MEMORY, NULL)
-                          : assay_run_sample_open(r, sample, err);
+    int rc = assay_run_sample_open(r, sample, err);
 
     if (rc == 0 && !has_golden(r)) {
-        mask_runnable(r, mask);
         r->stopped = false;
-        rc = make_reference(r, mask);
+        rc = make_reference(r);
         if (rc < 0)
             *err = r->error;
         r->error = lost;
         r->stopped = stopped;
     }
-    assay_free(mask);
     return rc;
 }
 

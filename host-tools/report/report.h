@@ -63,7 +63,7 @@ struct assay_report_head {
     uint32_t samples, cpumask;
     const char *mode;
     const char *capture; /* what was asked of the board */
-    uint32_t repeat; /* 1: once */
+    uint32_t repeat;     /* 1: once */
     const struct assay_repeat_kind *repeat_kinds;
     const uint32_t *repeat_runs; /* by kind, of all samples */
     size_t n_repeat_kinds;

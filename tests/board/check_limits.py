@@ -74,7 +74,7 @@ def whole_board(b, vm):
 
 
 def address_space(b, vm):
-    b.test(restart(vm, "ulimit -v 12000; {}"), "it starts with ulimit -v 12000")
+    b.test(restart(vm, "ulimit -v 12000; {}"), "it starts with ulimit -v")
     _, err = b.expect(4, "ulimit -v", "run", b.case("wide"), "--target",
                       vm.target())
     b.test("no memory for" in err, "ulimit -v: it is said: %s" % err[-300:])

@@ -36,7 +36,8 @@ def promised(b, vm):
     for name, want in (("memory.max", "536870912"), ("pids.max", "32")):
         got = vm.out("cat %s%s" % (CGROUP, name)).strip()
         b.test(got == want, "%s is %s, expected %s" % (name, got, want))
-    said = vm.out("systemd-analyze verify --man=no /etc/systemd/system/assayd.service;"
+    said = vm.out("systemd-analyze verify --man=no "
+                  "/etc/systemd/system/assayd.service;"
                   "systemd-analyze security assayd --no-pager | tail -n 1")
     b.test("level for assayd.service" in said and
            len(said.strip().splitlines()) == 1, "the unit: %s" % said)

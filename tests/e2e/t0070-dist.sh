@@ -17,6 +17,7 @@ run tar -tzf "$tarball"
 expect_out '/assay$' "the tarball has the command"
 expect_out '/LICENSE$' "the tarball has the licence"
 expect_out '/man/assay\.1$' "the tarball has the man page"
+expect_out '/init/assayd\.service$' "the tarball has the agent's unit"
 expect_out '/x5_export\.py$' "the tarball has the exporter"
 tar -xzf "$tarball" -C "$work"
 run "$work"/assay-*/assay --version
@@ -38,6 +39,8 @@ expect_rc 0 "the installed command runs"
 run "$work/root/usr/bin/assay" deploy ssh:board --dry-run
 expect_out 'libexec/assay/aarch64/assayd: [0-9.]+, aarch64, static, [12]\.' \
     "it finds the agent that was installed beside it"
+expect "the start script is installed" \
+    test -x "$work/root/usr/share/assay/init/assayd.init"
 expect "the man page is installed" \
     test -f "$work/root/usr/share/man/man1/assay.1"
 run env MANWIDTH=80 man --warnings -l "$work/root/usr/share/man/man1/assay.1"

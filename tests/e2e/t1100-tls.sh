@@ -15,7 +15,7 @@ expect_out '^match' "the verdict is match"
 run "$assay" run "$digits" --target "${address#tls:}"
 expect_refused 3 "TLS is spoken here.*tls:HOST:PORT" \
     "a client without TLS is told how the target is written"
-expect "the daemon says so too" grep -q "turned away: TLS is spoken" \
+expect "the daemon says so too" grep -q 'tls-refused why="TLS is spoken' \
     "$work/agent.err"
 run env XDG_CONFIG_HOME="$work/stranger" "$assay" info --target "$address"
 expect_refused 3 "not authorised.*$(literal "$stranger_print")" \
@@ -24,8 +24,8 @@ expect "the daemon logs the line to add" grep -q \
     "'stranger $stranger_print'" "$work/agent.err"
 run "$assay" info --target "$address"
 expect_rc 0 "the next client is served"
-expect "its session was resumed" grep -q "session resumed" "$work/agent.err"
-expect "its name is known" grep -q "client 'anna' came in" "$work/agent.err"
+expect "its session was resumed" grep -q "tls-client .*resumed=1" "$work/agent.err"
+expect "its name is known" grep -q 'tls-client name="anna" by=key' "$work/agent.err"
 
 # Another key at the board's address.
 cp "$work/boards/assay/boards" "$work/boards.right"

@@ -53,32 +53,32 @@ expect "another library's TLS comes in, 1.2 with AEAD" grep -Eq \
     "^in TLSv1.2 ECDHE-ECDSA-(AES|CHACHA)" "$work/held.out"
 
 echo "anna is no line" >"$work/authorized"
-hang_up "SIGHUP changed nothing: .*authorized"
+hang_up "reload failed why=.*authorized"
 run "$assay" info --target "$address"
 expect_rc 0 "a wrong file changes nothing"
 cp "$work/board/cert.pem" "$work/cert.right"
 echo "# nobody" >"$work/authorized"
 echo garbage >"$work/board/cert.pem"
-hang_up "SIGHUP changed nothing: .*cert.pem"
+hang_up "reload failed why=.*cert.pem"
 cp "$work/cert.right" "$work/board/cert.pem"
 run "$assay" info --target "$address"
 expect_rc 0 "nor does a wrong certificate, with good lines beside it"
 
-hang_up "TLS files are read again"
+hang_up "reload done fingerprint="
 wait_for "$holder" 10
 expect "who was in is told so" grep -q "not authorised" "$work/held.out"
 expect "and loses the connection" grep -q "^end" "$work/held.out"
-expect "the log names whom" grep -q "client 'anna' is put out" \
+expect "the log names whom" grep -q 'tls-put-out session=[0-9]* name="anna"' \
     "$work/agent.err"
 run "$assay" info --target "$address"
 expect_refused 3 "not authorised.*$(literal "$anna_print")" \
     "a kept session does not help: the line is gone"
 
 echo "anna2 $anna_print" >"$work/authorized"
-hang_up "TLS files are read again"
+hang_up "reload done fingerprint="
 run "$assay" info --target "$address"
 expect_rc 0 "with a line again, anna comes in"
-expect "by the name of the line" grep -q "client 'anna2' came in" \
+expect "by the name of the line" grep -q 'tls-client name="anna2"' \
     "$work/agent.err"
 stop_agent TERM
 expect "SIGTERM ends the agent with 0" test "$rc" = 0

@@ -67,19 +67,19 @@ start_agent "$assayd" --listen 127.0.0.1:0 --log-level info \
 as valid "$assay" info --target "$address"
 expect_rc 0 "by CA: a valid certificate comes in"
 expect "by the name of its certificate" grep -q \
-    "client 'valid' came in by certificate" "$work/agent.err"
+    'tls-client name="valid" by=certificate' "$work/agent.err"
 as old "$assay" info --target "$address"
 expect_refused 3 "not authorised.*has expired" "an expired one does not"
 echo "veteran $(print_of old)" >"$work/authorized"
 kill -HUP "$agent_pid"
 for ((i = 0; i < 200; i++)); do
-    grep -q "read again" "$work/agent.err" && break
+    grep -q "reload done" "$work/agent.err" && break
     sleep 0.05
 done
 as old "$assay" info --target "$address"
 expect_rc 0 "pinned, its dates do not matter"
 expect "openssl and the daemon compute one fingerprint" grep -q \
-    "client 'veteran' came in by key of $(print_of old)" "$work/agent.err"
+    "tls-client name=\"veteran\" by=key key=$(print_of old)" "$work/agent.err"
 stop_agent TERM
 
 # A board whose certificate is expired, or names another host.

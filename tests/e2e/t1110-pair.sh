@@ -78,7 +78,7 @@ reload() {
     while read -r -t 20 line <&"$log"; do
         case $line in
         "test: "*) kill -HUP "$agent_pid" ;;
-        *"SIGHUP: "*)
+        *"reload done "*)
             seen=yes
             break
             ;;

@@ -114,7 +114,7 @@ expect_refused 2 'no board given' "no board"
 rm -r "$work/cache"
 info
 session=$(ls "$work/cache/assay/sessions/"*)
-resumed() { grep -c 'session resumed' "$work/agent.err"; }
+resumed() { grep -c 'tls-client .*resumed=1' "$work/agent.err"; }
 before=$(resumed)
 info
 expect "a second command resumes" test "$(resumed)" = $((before + 1))

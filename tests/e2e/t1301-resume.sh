@@ -64,6 +64,33 @@ expect "the earlier run's report is no longer needed" \
 sed -i "s,$work/again,$work/twice," "$work/again/report.json"
 same "cut twice, over an older run" "$work/again" "$work/twice"
 
+# Ctrl-C, somewhere in 600 samples. An interactive shell's child: a script's
+# background job would ignore SIGINT.
+cp -r "$digits" "$work/long"
+chmod -R u+w "$work/long"
+python3 "$ROOT/tests/support/edit_case.py" "$work/long" repeat 600
+many=(run -m "$work/long/model.onnx" -i "$work/long/many.npz" --target "$agent")
+run "$assay" "${many[@]}" -q -o "$work/all"
+expect_rc 0 "600 samples"
+mkfifo "$work/talk"
+exec {talk}<>"$work/talk"
+python3 -c '
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+' "$assay" "${many[@]}" -o "$work/part" >"$work/out" 2>"$work/talk" </dev/null &
+pid=$!
+while read -r -t 60 line <&"$talk"; do
+    case $line in "[3/4]"*) break ;; esac
+done
+kill -INT "$pid"
+wait_for "$pid" 60
+expect_rc 130 "Ctrl-C"
+exec {talk}>&-
+run "$assay" "${many[@]}" -q --resume "$work/part"
+expect_rc 0 "resumed behind it"
+same "after Ctrl-C" "$work/all" "$work/part"
+
 # ---- the host dies, too: a journal ends anywhere ----
 rm -rf "$work/cut"
 run env DIE=44,0:11 "$assay" run "$case" "${wrong[@]}" --target "$agent" -q -o "$work/cut"
@@ -145,4 +172,14 @@ run "$assay" run "$case" "${wrong[@]}" --target "$agent" --resume "$work/cut" \
 expect_rc 1 "without the layer that died"
 expect_out '^ 045 .* exact' "what reads it takes the reference"
 expect_not_out '^ 044 .*(exact|ERROR)' "it did not run"
+# The same without goldens: the host computes what is left out.
+rm -rf "$work/cut" "$work/made"
+mkdir "$work/bare"
+cp -r "$case/model.onnx" "$case/inputs" "$work/bare"
+run env DIE=44,0:11 "$assay" run "$work/bare" --target "$agent" -o "$work/cut"
+expect_rc 4 "cut, without goldens"
+run "$assay" run "$work/bare" --target "$agent" --resume "$work/cut" \
+    --skip-layers t44_node --all
+expect_rc 0 "goes on without the layer"
+expect_out '^ 045 .* exact' "what reads it takes what the host computed"
 finish

@@ -314,6 +314,9 @@ def options():
         "later": "run c --repeat 3 --html f",
         "mutate": "mutate c --layer conv1 --set P5=all:3 --set pad=1 -o a.slice",
         "replay": "replay a.assay --hypothesis R1 --save-failing d",
+        "keygen": "keygen -o d --name board-7:7410 -q",
+        "pair": "pair --target tls:b:7 --tls-cert c --tls-key k "
+                "--fingerprint SHA256:x --timeout 3",
         "help": "--help",
     }
     for name, text in lines.items():

@@ -11,6 +11,7 @@
  *
  * links: tests/support/daemon.c tests/support/slices.c
  * links: host-tools/client.c host-tools/client_load.c
+ * links: host-tools/client_self_test.c
  * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
  * links: host-tools/private_write.c host-tools/session_cache.c
  * links: host-tools/tls_files.c host-tools/user_dir.c

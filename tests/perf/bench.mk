@@ -11,7 +11,9 @@ BENCH_KCHECK := $(filter-out tests/kernels/kcheck.c,$(SRC_kcheck))
 
 bench: $(BENCH_PROGRAMS)
 	@$(PYTHON) tests/perf/bench.py $(BUILD)
-.PHONY: bench
+bench-tls: $(BUILD)/x86_64/tests/perf/tls_speed
+	@$<
+.PHONY: bench bench-tls
 
 SOAK_SEED ?= 1
 soak: x86_64 $(BUILD)/x86_64/tests/soak/soak
@@ -54,3 +56,22 @@ bench-agent: x86_64 $(BUILD)/aarch64/assayd \
 	@$(BUILD)/x86_64/tests/perf/agent_figures \
 		--stripped $(BUILD)/assayd.stripped $(BUILD)/x86_64/assayd
 .PHONY: bench-agent
+
+$(BUILD)/x86_64/tests/perf/tls_speed: \
+		$(BUILD)/x86_64/tests/perf/tls_speed.o \
+		$(call objs,x86_64,tests/support/certs.c tests/support/tls_ends.c) \
+		$(x86_64_OBJ_net) $(x86_64_OBJ_core)
+	$(Q)$(x86_64_CC) -o $@ $^ -luv $(LIBS_core) -lm
+
+$(BUILD)/x86_64/tests/perf/stream_time: \
+		$(BUILD)/x86_64/tests/perf/stream_time.o \
+		$(call objs,x86_64,tests/support/agents.c \
+		tests/support/slices.c host-tools/boards.c host-tools/messages.c \
+		host-tools/private_write.c host-tools/session_cache.c \
+		host-tools/tls_files.c host-tools/user_dir.c \
+		$(filter host-tools/client%.c,$(SRC_host))) \
+		$(x86_64_OBJ_agent) $(x86_64_OBJ_both)
+	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+bench-stream: $(BUILD)/x86_64/tests/perf/stream_time
+	@$<
+.PHONY: bench-stream

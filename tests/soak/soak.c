@@ -13,10 +13,11 @@
  * links: tests/soak/stall.c tests/support/daemon.c
  * links: tests/support/slices.c tests/support/hostile.c
  * links: host-tools/client.c host-tools/client_load.c
+ * links: host-tools/client_self_test.c
  * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
  * links: host-tools/private_write.c host-tools/session_cache.c
  * links: host-tools/tls_files.c host-tools/user_dir.c
- * links: host-tools/client_run.c host-tools/local.c
+ * links: host-tools/client_run.c host-tools/local.c host-tools/local_self_test.c host-tools/progress.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -lcmocka -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
@@ -134,10 +135,11 @@ static void disturb(struct soak *s)
     }
 }
 
-static void on_begin(void *self, uint32_t layer)
+static void on_begin(void *self, uint32_t layer, const char *kernel)
 {
     struct soak *s = self;
 
+    (void)kernel;
     if (s->act != WHOLE && layer == s->at)
         disturb(s);
 }

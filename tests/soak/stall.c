@@ -21,7 +21,8 @@ static void acquire(struct hostile_peer *p)
 {
     struct assay_msg m = {.type = ASSAY_MSG_LEASE_ACQUIRE};
 
-    m.u.lease = (struct assay_msg_lease){"stall@test 1", 60000, true};
+    m.u.lease = (struct assay_msg_lease){
+        .owner = "stall@test 1", .ttl_ms = 60000, .force = true};
     hostile_say(p, m, NULL, 0);
     hostile_until(p, ASSAY_MSG_LEASE_GRANTED);
 }

@@ -44,29 +44,50 @@ static void child(const char *listen, const char *board_id, uint64_t memory,
     _exit(assay_agent_main(&options));
 }
 
-void agents_start(struct agents *a, const char *board_id, uint64_t memory)
+/* The child's first line into line. */
+static void start(struct agents *a, const char *listen, const char *board_id,
+                  uint64_t memory, char *line, size_t cap)
 {
-    char line[256];
     ssize_t n;
     int fds[2];
 
-    snprintf(a->folder, sizeof(a->folder), "%s/assay-test-XXXXXX", P_tmpdir);
-    if (mkdtemp(a->folder) == NULL || pipe(fds) < 0)
+    if (pipe(fds) < 0)
         die("agents_start");
-    snprintf(a->target, sizeof(a->target), "unix:%s/s", a->folder);
     fflush(NULL);
     a->pid = fork();
     if (a->pid < 0)
         die("fork");
     if (a->pid == 0) {
         close(fds[0]);
-        child(a->target, board_id, memory, fds[1]);
+        child(listen, board_id, memory, fds[1]);
     }
     close(fds[1]);
-    n = read(fds[0], line, sizeof(line) - 1);
+    n = read(fds[0], line, cap - 1);
     close(fds[0]);
-    if (n <= 0 || strncmp(line, "assayd listening on ", 20) != 0)
+    line[n > 0 ? n : 0] = '\0';
+    if (strncmp(line, "assayd listening on ", 20) != 0)
         die("the agent's first line");
+    line[strcspn(line, "\n")] = '\0';
+}
+
+void agents_start(struct agents *a, const char *board_id, uint64_t memory)
+{
+    char line[256];
+
+    snprintf(a->folder, sizeof(a->folder), "%s/assay-test-XXXXXX", P_tmpdir);
+    if (mkdtemp(a->folder) == NULL)
+        die("agents_start");
+    snprintf(a->target, sizeof(a->target), "unix:%s/s", a->folder);
+    start(a, a->target, board_id, memory, line, sizeof(line));
+}
+
+void agents_start_tcp(struct agents *a, const char *board_id, uint64_t memory)
+{
+    char line[256];
+
+    a->folder[0] = '\0';
+    start(a, "127.0.0.1:0", board_id, memory, line, sizeof(line));
+    snprintf(a->target, sizeof(a->target), "%.90s", line + 20);
 }
 
 int agents_stop(struct agents *a)
@@ -77,8 +98,10 @@ int agents_stop(struct agents *a)
     kill(a->pid, SIGTERM);
     if (waitpid(a->pid, &status, 0) != a->pid)
         die("waitpid");
-    unlink(a->target + 5);
-    rmdir(a->folder);
+    if (a->folder[0] != '\0') {
+        unlink(a->target + 5);
+        rmdir(a->folder);
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 

@@ -165,6 +165,12 @@ static int on_missing(void *self, uint32_t layer, uint32_t tensor)
     return 0;
 }
 
+static struct assay_results into(struct seen *seen)
+{
+    return (struct assay_results){
+        .self = seen, .layer = on_layer, .missing = on_missing};
+}
+
 static struct assay_backend *connect_to(const struct agents *a,
                                         const char *owner, uint64_t timeout_ms,
                                         struct seen *seen, bool force)
@@ -292,8 +298,7 @@ static void test_isolated_and_missing(void **state)
     struct assay_run_tensor given[1] = {{1, input, 4}};
     struct assay_backend_run request = {
         .isolated = true, .cpumask = 0, .given = given, .n_given = 1};
-    struct assay_results results = {
-        .self = &f->seen, .layer = on_layer, .missing = on_missing};
+    struct assay_results results = into(&f->seen);
     struct assay_err err = {0};
     int8_t want[4] = {1, 11, -127, 127};
 
@@ -312,8 +317,7 @@ static void test_bad_requests(void **state)
     struct assay_run_tensor given[1] = {{0, input, 3}};
     struct assay_backend_run request = {
         .cpumask = 0, .given = given, .n_given = 1};
-    struct assay_results results = {
-        .self = &f->seen, .layer = on_layer, .missing = on_missing};
+    struct assay_results results = into(&f->seen);
     struct assay_err err = {0};
 
     (void)state;
@@ -444,8 +448,7 @@ static void big_run(struct fixture *f, int want_rc, struct assay_err *err)
     struct assay_run_tensor given[1] = {{0, data, BIG}};
     struct assay_backend_run request = {
         .cpumask = ASSAY_CPU_ALL, .given = given, .n_given = 1};
-    struct assay_results results = {
-        .self = &f->seen, .layer = on_layer, .missing = on_missing};
+    struct assay_results results = into(&f->seen);
 
     for (size_t i = 0; i < BIG; i++)
         data[i] = (int8_t)(i % 100);

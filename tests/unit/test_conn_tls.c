@@ -130,7 +130,7 @@ static void transfer(size_t chunk)
             memset(body[i], 0, sizes[i]); /* it was copied */
         total += (size_t)len + sizes[i];
     }
-    assert_int_equal(e.end[CLIENT].conn->queued, total);
+    assert_true(e.end[CLIENT].conn->queued >= total); /* and its own */
     expected = total;
     assert_true(tls_ends_run(&e, has_all, WAIT_MS));
     assert_int_equal(e.end[SERVER].got.len, sent.len);

@@ -3,7 +3,8 @@
  * Probes over the wire: an agent sends what this process computes itself, only
  * where it is asked; and a client does not believe an agent that makes them up.
  *
- * links: tests/support/agents.c tests/support/slices.c agent/
+ * links: tests/support/agents.c tests/support/by_hand.c
+ * links: tests/support/slices.c agent/
  * links: host-tools/client.c host-tools/client_load.c host-tools/client_run.c
  * links: host-tools/client_self_test.c
  * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
@@ -24,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +34,7 @@
 #include "lib/engine/probe.h"
 #include "proto/codec.h"
 #include "tests/support/agents.h"
+#include "tests/support/by_hand.h"
 #include "tests/support/slices.h"
 
 #define N 40
@@ -135,50 +136,6 @@ static struct assay_backend *connect_to(const char *target,
     return b;
 }
 
-/* ---- messages by hand ------------------------------------------------------- */
-
-/* One end of a connection; what fails here ends the process. */
-struct end {
-    bool is_agent;
-    int fd;
-    uint32_t sequence;
-    struct assay_frame_decoder in;
-    struct assay_msg got;
-};
-
-static void say(struct end *f, const struct assay_msg *m, const void *payload)
-{
-    struct assay_buf out;
-
-    assay_buf_init(&out);
-    if (assay_msg_frame(&out, m, f->is_agent, f->sequence++, NULL) < 0 ||
-        assay_buf_append(&out, payload, m->payload_bytes) < 0 ||
-        send(f->fd, out.data, out.len, MSG_NOSIGNAL) != (ssize_t)out.len)
-        _exit(3);
-    assay_buf_close(&out);
-}
-
-/* The next message; ends the process when the client hung up. */
-static enum assay_msg_type hear(struct end *f)
-{
-    struct assay_frame frame;
-    uint8_t bytes[4096];
-    int rc;
-
-    assay_msg_close(&f->got);
-    while ((rc = assay_frame_next(&f->in, &frame, NULL)) == 0) {
-        ssize_t n = recv(f->fd, bytes, sizeof(bytes), 0);
-
-        if (n <= 0)
-            _exit(0);
-        if (assay_frame_push(&f->in, bytes, (size_t)n, NULL) < 0)
-            _exit(4);
-    }
-    if (rc < 0 || assay_msg_decode(&f->got, &frame, NULL) < 0)
-        _exit(5);
-    return f->got.type;
-}
-
 /* ---- an honest agent ------------------------------------------------------- */
 
 static void assert_same(const struct assay_slice *s, uint32_t layer,
@@ -240,101 +197,45 @@ static void test_honest(void **state)
     assay_slice_free(s);
 }
 
-static void expect(struct end *p, enum assay_msg_type type)
-{
-    enum assay_msg_type got = hear(p);
-
-    if (got != type)
-        fail_msg("%s expected, found %s", assay_msg_name(type),
-                 assay_msg_name(got));
-}
-
-static void ask(struct end *p, struct assay_msg m, const void *payload,
-                enum assay_msg_type answer)
-{
-    say(p, &m, payload);
-    if (answer != 0)
-        expect(p, answer);
-}
-
-static void put_blob(struct end *p, const void *data, size_t n, uint8_t *sha)
-{
-    struct assay_msg m = {.type = ASSAY_MSG_BLOB_PUT};
-
-    assay_sha256(data, n, sha);
-    memcpy(m.u.blob.sha256, sha, ASSAY_SHA256_LEN);
-    m.u.blob.total = n;
-    m.payload_bytes = (uint32_t)n;
-    ask(p, m, data, ASSAY_MSG_BLOB_STORED);
-}
-
-/* A client that is about to start a run. */
-static void reach(struct end *p, const char *path, const struct assay_slice *s)
-{
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    struct assay_msg m = {.type = ASSAY_MSG_HELLO};
-    uint8_t sha[ASSAY_SHA256_LEN];
-    struct assay_buf text;
-
-    snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
-    p->fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(connect(p->fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    assay_frame_decoder_init(&p->in, true);
-    m.u.hello = (struct assay_msg_hello){1, 1, ASSAY_VERSION};
-    ask(p, m, NULL, ASSAY_MSG_HELLO_ACK);
-    m = (struct assay_msg){.type = ASSAY_MSG_LEASE_ACQUIRE};
-    m.u.lease.owner = "me@test 2";
-    ask(p, m, NULL, ASSAY_MSG_LEASE_GRANTED);
-    put_blob(p, s->tensors[3].data, s->tensors[3].size, sha);
-    assay_buf_init(&text);
-    assert_int_equal(assay_slice_encode(s, &text, NULL), 0);
-    put_blob(p, text.data, text.len, sha);
-    assay_buf_close(&text);
-    m = (struct assay_msg){.type = ASSAY_MSG_SLICE_LOAD};
-    memcpy(m.u.blob.sha256, sha, sizeof(sha));
-    ask(p, m, NULL, ASSAY_MSG_SLICE_LOADED);
-    m = (struct assay_msg){.type = ASSAY_MSG_RUN_TENSOR, .payload_bytes = N};
-    m.u.run_tensor.total = N;
-    ask(p, m, input, 0);
-}
-
 /* A probe takes credit as a tile does: it waits, and nothing else does. */
 static void test_credit(void **state)
 {
     struct assay_msg m = {.type = ASSAY_MSG_RUN_START};
     struct assay_slice *s = make_slice();
     struct agents agent;
-    struct end p = {0};
+    struct hand p = {0};
     char board[64];
 
     (void)state;
     snprintf(board, sizeof(board), "probe-credit-%d", (int)getpid());
     agents_start(&agent, board, 64u << 20);
-    reach(&p, agent.target + 5, s);
+    hand_reach(&p, agent.target + 5, s);
+    m = (struct assay_msg){.type = ASSAY_MSG_RUN_TENSOR, .payload_bytes = N};
+    m.u.run_tensor.total = N;
+    hand_ask(&p, m, input, 0);
+    m = (struct assay_msg){.type = ASSAY_MSG_RUN_START};
     m.u.run_start = (struct assay_msg_run_start){
         .run = 9, .cpumask = ASSAY_CPU_ALL, .credit = N, .probe_work = MANY};
-    ask(&p, m, NULL, ASSAY_MSG_LAYER_BEGIN);
-    expect(&p, ASSAY_MSG_CHUNK); /* the credit is spent */
-    expect(&p, ASSAY_MSG_LAYER_END);
+    hand_ask(&p, m, NULL, ASSAY_MSG_LAYER_BEGIN);
+    hand_expect(&p, ASSAY_MSG_CHUNK); /* the credit is spent */
+    hand_expect(&p, ASSAY_MSG_LAYER_END);
     m = (struct assay_msg){.type = ASSAY_MSG_CREDIT,
                            .u.number = ASSAY_PROBE_CREDIT - 1};
-    ask(&p, m, NULL, 0);
+    hand_ask(&p, m, NULL, 0);
     m = (struct assay_msg){.type = ASSAY_MSG_PING, .u.number = 3};
-    ask(&p, m, NULL, ASSAY_MSG_PONG);
+    hand_ask(&p, m, NULL, ASSAY_MSG_PONG);
     m = (struct assay_msg){.type = ASSAY_MSG_CREDIT, .u.number = 1};
-    ask(&p, m, NULL, ASSAY_MSG_LAYER_PROBE);
+    hand_ask(&p, m, NULL, ASSAY_MSG_LAYER_PROBE);
     assert_int_equal(p.got.u.layer_probe.run, 9);
     assert_int_equal(p.got.u.layer_probe.layer, HALVED);
     assert_int_equal(p.got.u.layer_probe.probe.values, N);
     m.u.number = UINT64_MAX;
-    ask(&p, m, NULL, ASSAY_MSG_LAYER_BEGIN);
-    while (hear(&p) != ASSAY_MSG_RUN_END) {
+    hand_ask(&p, m, NULL, ASSAY_MSG_LAYER_BEGIN);
+    while (hand_hear(&p) != ASSAY_MSG_RUN_END) {
     }
     assert_int_equal(p.got.u.run_end.layers_done, LAYERS);
     assert_int_equal(p.got.u.run_end.error.code, 0);
-    assay_msg_close(&p.got);
-    assay_frame_decoder_close(&p.in);
-    close(p.fd);
+    hand_close(&p);
     assert_int_equal(agents_stop(&agent), 0);
     assay_slice_free(s);
 }
@@ -342,7 +243,7 @@ static void test_credit(void **state)
 /* ---- one that makes them up -------------------------------------------------- */
 
 /* Layer 0 with bytes that nobody computed. */
-static void send_layer(struct end *f, const struct assay_slice *s)
+static void send_layer(struct hand *f, const struct assay_slice *s)
 {
     struct assay_msg m = {.type = ASSAY_MSG_LAYER_BEGIN};
     uint8_t bytes[N] = {0}, digest[16];
@@ -354,15 +255,15 @@ static void send_layer(struct end *f, const struct assay_slice *s)
                                                      .bytes = N,
                                                      .kernel = "none"};
     memcpy(m.u.layer_begin.dims, t->dims, sizeof(t->dims));
-    say(f, &m, NULL);
+    hand_say(f, &m, NULL);
     m = (struct assay_msg){.type = ASSAY_MSG_CHUNK, .payload_bytes = N};
     assay_xxh128(bytes, N, digest);
     memcpy(m.u.chunk.digest, digest, 16);
-    say(f, &m, bytes);
+    hand_say(f, &m, bytes);
     m = (struct assay_msg){.type = ASSAY_MSG_LAYER_END};
     m.u.layer_end.bytes = N;
     assay_xxh128(digest, 16, m.u.layer_end.digest);
-    say(f, &m, NULL);
+    hand_say(f, &m, NULL);
 }
 
 /* What it says behind layer 0. */
@@ -373,7 +274,7 @@ struct lie {
     bool before; /* the layer's results */
 };
 
-static void send_probe(struct end *f, const struct lie *lie)
+static void send_probe(struct hand *f, const struct lie *lie)
 {
     struct assay_msg m = {.type = ASSAY_MSG_LAYER_PROBE};
 
@@ -382,19 +283,19 @@ static void send_probe(struct end *f, const struct lie *lie)
     assay_probe_step(&m.u.layer_probe.probe, lie->operand, lie->step)->can =
         ASSAY_PROBE_TIES;
     for (unsigned i = 0; i < lie->times; i++)
-        say(f, &m, NULL);
+        hand_say(f, &m, NULL);
 }
 
 static void serve(int listener, const struct assay_slice *s,
                   const struct lie *lie)
 {
-    struct end f = {.is_agent = true, .fd = accept(listener, NULL, NULL)};
+    struct hand f = {.is_agent = true, .fd = accept(listener, NULL, NULL)};
     struct assay_msg m = {0};
 
     assay_frame_decoder_init(&f.in, false);
     for (;;) {
         m = (struct assay_msg){0};
-        switch (hear(&f)) {
+        switch (hand_hear(&f)) {
         case ASSAY_MSG_HELLO:
             m.type = ASSAY_MSG_HELLO_ACK;
             m.u.hello_ack.version = m.u.hello_ack.version_min =
@@ -418,7 +319,7 @@ static void serve(int listener, const struct assay_slice *s,
             break;
         default: continue;
         }
-        say(&f, &m, NULL);
+        hand_say(&f, &m, NULL);
     }
 }
 
@@ -426,18 +327,12 @@ static void serve(int listener, const struct assay_slice *s,
 static void lie_to_client(const struct lie *lie, uint64_t work,
                           struct assay_err *err, struct seen *seen)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct assay_slice *s = make_slice();
-    int listener = socket(AF_UNIX, SOCK_STREAM, 0), status;
     struct assay_backend *b;
     char target[128];
+    int listener = hand_listen(target, sizeof(target)), status;
     pid_t pid;
 
-    snprintf(at.sun_path, sizeof(at.sun_path), P_tmpdir "/assay-lie-%d",
-             (int)getpid());
-    unlink(at.sun_path);
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
-    assert_int_equal(listen(listener, 1), 0);
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
@@ -446,12 +341,11 @@ static void lie_to_client(const struct lie *lie, uint64_t work,
         _exit(0);
     }
     close(listener);
-    snprintf(target, sizeof(target), "unix:%s", at.sun_path);
     b = connect_to(target, s);
     *err = (struct assay_err){0};
     (void)!run(b, seen, work, err);
     b->vt->close(b);
-    unlink(at.sun_path);
+    unlink(target + 5);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assay_slice_free(s);

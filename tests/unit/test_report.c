@@ -3,13 +3,12 @@
  * Report writers: widths, rows left out, hostile names, numbers that JSON
  * does not have, files renamed into place.
  *
- * links: lib/core/probe.c
+ * links: lib/core/probe.c lib/core/stats.c
  * links: host-tools/report/report.c host-tools/report/text.c
  * links: host-tools/report/json*.c host-tools/diff/classify.c
  * links: host-tools/diff/verdict.c lib/core/slice.c lib/core/buf.c
- * links: lib/core/err.c
- * links: lib/core/stats.c
- * libs: -ljansson
+ * links: lib/core/err.c lib/core/stats.c
+ * libs: -ljansson -lm
  */
 #include <setjmp.h>
 #include <stdarg.h>

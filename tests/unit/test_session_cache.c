@@ -265,6 +265,7 @@ static void boards(void **state)
     assert_int_equal(read_file(b.path, text, sizeof(text)), n);
     assert_int_equal(chmod(b.path, 0666), 0);
     assert_int_equal(assay_boards_add(&b, "b9:7410", A, &err), ASSAY_EIO);
+    assay_boards_close(&b);
     assert_int_equal(assay_boards_load(&b, &err), ASSAY_EIO);
     assay_boards_close(&b);
     unlink(b.path);
