@@ -110,6 +110,23 @@ run "$assay" info --target "unix:$board/run/assayd.sock" --timeout 2
 expect_rc 3 "the daemon has ended"
 rm -r "$board/etc/default"
 
+# With a pair of keys the daemon speaks TLS.
+pair=$work/pair
+export XDG_CONFIG_HOME=$work/config
+run "$assay" keygen -o "$pair" --name board
+expect_rc 0 "keys of the board"
+run "$assay" keygen --name me
+expect_rc 0 "keys of ours"
+grep -Eo '[^ ]+ SHA256:[A-Za-z0-9+/]{43}' "$work/out" | head -n 1 \
+    >"$pair/authorized"
+deploy --service --keys "$pair" --listen 127.0.0.1:0
+expect_rc 0 "--service with keys"
+expect "the private key's mode is 600" \
+    test "$(stat -c %a "$board/etc/assayd/key.pem")" = 600
+deploy --uninstall
+expect_rc 0 "--uninstall with keys"
+expect "takes all away, the key too" test -z "$(etc)"
+
 # A refused start: told, with what the script said.
 deploy --service --listen 192.0.2.1:7410
 expect "a start that the agent refuses: exit 2 or 3" test "$rc" = 2 -o "$rc" = 3
