@@ -108,7 +108,9 @@ int assay_run_resume_open(struct assay_run *r, struct assay_err *err)
     }
     if (assay_file_is_regular(path))
         rc = assay_journal_read(&k->old, path, r->s->n_layers, err);
-    if (rc == 0 && (k->old == NULL || k->old->n_passes == 0))
+    /* All that it is of stands in front of its first sample. */
+    if (rc == 0 &&
+        (k->old == NULL || assay_journal_text(k->old, "sample")[0] == '\0'))
         return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_RESUME_NOTHING,
                                   "dir", o->resume, "file", NAME, NULL);
     if (rc == 0)

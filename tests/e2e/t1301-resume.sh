@@ -45,7 +45,8 @@ cut 1 31,0:11 "a worker that dies behind a culprit"
 cut 1 24,1:11 "one that dies in a re-run behind the culprit"
 cut 1 7,2:9 "one that is killed in the second sample"
 cut 1 33,0:hang "a layer past its time" --layer-timeout 1
-cut 3 33,0:parent "an agent that dies"
+# (In front of the culprit: how much of what it sent arrives is chance.)
+cut 3 12,0:parent "an agent that dies"
 cut 4 5,0:exit=3 "a worker that ends early"
 
 # A run before it stays the one that is compared with.
