@@ -165,11 +165,8 @@ static int on_missing(void *self, uint32_t layer, uint32_t tensor)
     return 0;
 }
 
-static struct assay_results into(struct seen *seen)
-{
-    return (struct assay_results){
-        .self = seen, .layer = on_layer, .missing = on_missing};
-}
+#define TO .layer = on_layer, .missing = on_missing, .begin = on_begin
+#define INTO(seen_) (&(struct assay_results){.self = (seen_), TO})
 
 static struct assay_backend *connect_to(const struct agents *a,
                                         const char *owner, uint64_t timeout_ms,
@@ -206,12 +203,8 @@ static int run(struct assay_backend *b, struct seen *seen, bool slow,
         .n_given = slow ? 2 : 1,
         .layer_timeout_ms = layer_timeout_ms,
     };
-    struct assay_results results = {.self = seen,
-                                    .layer = on_layer,
-                                    .missing = on_missing,
-                                    .begin = on_begin};
 
-    return b->vt->run(b, &request, &results, err);
+    return b->vt->run(b, &request, INTO(seen), err);
 }
 
 /* ---- fixtures ------------------------------------------------------------- */
@@ -298,12 +291,11 @@ static void test_isolated_and_missing(void **state)
     struct assay_run_tensor given[1] = {{1, input, 4}};
     struct assay_backend_run request = {
         .isolated = true, .cpumask = 0, .given = given, .n_given = 1};
-    struct assay_results results = into(&f->seen);
     struct assay_err err = {0};
     int8_t want[4] = {1, 11, -127, 127};
 
     (void)state;
-    assert_int_equal(f->b->vt->run(f->b, &request, &results, &err), 0);
+    assert_int_equal(f->b->vt->run(f->b, &request, INTO(&f->seen), &err), 0);
     assert_int_equal(f->seen.n_layers, 1);
     assert_int_equal(f->seen.layers[0], L_SECOND);
     assert_int_equal(f->seen.n_missing, 3);
@@ -317,19 +309,18 @@ static void test_bad_requests(void **state)
     struct assay_run_tensor given[1] = {{0, input, 3}};
     struct assay_backend_run request = {
         .cpumask = 0, .given = given, .n_given = 1};
-    struct assay_results results = into(&f->seen);
     struct assay_err err = {0};
 
     (void)state;
-    assert_int_equal(f->b->vt->run(f->b, &request, &results, &err),
+    assert_int_equal(f->b->vt->run(f->b, &request, INTO(&f->seen), &err),
                      ASSAY_ERANGE);
     assert_non_null(strstr(err.text, "'in'"));
     given[0] = (struct assay_run_tensor){4, square, sizeof(square)};
-    assert_int_equal(f->b->vt->run(f->b, &request, &results, &err),
+    assert_int_equal(f->b->vt->run(f->b, &request, INTO(&f->seen), &err),
                      ASSAY_ERANGE);
     assert_non_null(strstr(err.text, "constant"));
     given[0] = (struct assay_run_tensor){77, input, 4};
-    assert_true(f->b->vt->run(f->b, &request, &results, &err) < 0);
+    assert_true(f->b->vt->run(f->b, &request, INTO(&f->seen), &err) < 0);
     assert_non_null(strstr(err.text, "77"));
     assert_alive(f);
     teardown(f);
@@ -448,14 +439,14 @@ static void big_run(struct fixture *f, int want_rc, struct assay_err *err)
     struct assay_run_tensor given[1] = {{0, data, BIG}};
     struct assay_backend_run request = {
         .cpumask = ASSAY_CPU_ALL, .given = given, .n_given = 1};
-    struct assay_results results = into(&f->seen);
 
     for (size_t i = 0; i < BIG; i++)
         data[i] = (int8_t)(i % 100);
     assay_slice_free(f->slice);
     f->slice = with_big_layers();
     assert_int_equal(f->b->vt->load(f->b, f->slice, err), 0);
-    assert_int_equal(f->b->vt->run(f->b, &request, &results, err), want_rc);
+    assert_int_equal(f->b->vt->run(f->b, &request, INTO(&f->seen), err),
+                     want_rc);
     free(data);
 }
 
