@@ -4,14 +4,11 @@
  * may go wrong with a run: workers that hang or die, clients that stall or
  * vanish, budgets, leases.
  *
- * links: tests/support/agents.c tests/support/slices.c agent/
- * links: host-tools/client.c host-tools/client_load.c host-tools/client_run.c
- * links: host-tools/client_self_test.c
- * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
+ * links: tests/support/agents.c tests/support/slices.c agent/ lib/net/ proto/
+ * links: host-tools/client*.c host-tools/boards.c host-tools/messages.c
  * links: host-tools/private_write.c host-tools/session_cache.c
- * links: host-tools/tls_files.c host-tools/user_dir.c lib/net/ proto/
- * links: gen/proto/assay.pb-c.c lib/core/ lib/engine/ lib/engine/ops/ kernels/
- * links: kernels/ref/
+ * links: host-tools/tls_files.c host-tools/user_dir.c gen/proto/assay.pb-c.c
+ * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto
  */
 #include <setjmp.h>
@@ -352,15 +349,10 @@ static void test_late(void **state)
     agents_run_ms = 0;
 }
 
-static void test_worker_killed(void **state)
+static void test_worker_died(void **state)
 {
     (void)state;
     slow_ends(ASSAY_ECRASH, SIGKILL, 0, "signal 9");
-}
-
-static void test_worker_crashed(void **state)
-{
-    (void)state;
     slow_ends(ASSAY_ECRASH, SIGSEGV, 0, "signal 11");
 }
 
@@ -578,8 +570,7 @@ int main(void)
         cmocka_unit_test(test_isolated_and_missing),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_late),
-        cmocka_unit_test(test_worker_killed),
-        cmocka_unit_test(test_worker_crashed),
+        cmocka_unit_test(test_worker_died),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_stopped_by_sink),
         cmocka_unit_test(test_agent_lost),
