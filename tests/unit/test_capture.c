@@ -455,6 +455,7 @@ static void serve(int listener, const struct assay_slice *s, enum lie lie)
             m.type = ASSAY_MSG_HELLO_ACK;
             m.u.hello_ack.version = m.u.hello_ack.version_min =
                 m.u.hello_ack.version_max = 1;
+            m.u.hello_ack.info.build_id = ASSAY_VERSION;
             m.u.hello_ack.captures = lie == OLD ? 0 : ASSAY_CAPTURES_ALL;
             break;
         case ASSAY_MSG_LEASE_ACQUIRE: m.type = ASSAY_MSG_LEASE_GRANTED; break;

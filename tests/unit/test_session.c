@@ -159,9 +159,9 @@ static void test_budget_marks(void **state)
     assert_true(has(b, 1) && has(b, 2));
     assert_int_equal(assay_budget_high(b), 528);
     assay_budget_give(b, 472);
-    put(b, 3, 900 - COST); /* drops both */
-    assert_int_equal(assay_blobs_bytes(b), 900 - COST);
-    assert_int_equal(assay_budget_high(b), 900);
+    put(b, 3, 1000 - COST); /* drops both */
+    assert_int_equal(assay_blobs_bytes(b), 1000 - COST);
+    assert_int_equal(assay_budget_high(b), 1000);
     assay_blobs_free(b);
 }
 
