@@ -9,9 +9,10 @@ V ?= 0
 .DEFAULT_GOAL := all
 
 VERSION := 1.0.0
-MACHINES := x86_64 aarch64 x86_64-san x86_64-fuzz
+MACHINES := x86_64 aarch64 x86_64-san x86_64-fuzz x86_64-tsan x86_64-cover
 JOBS ?= 2
-include cross/x86_64.mk cross/aarch64.mk cross/san.mk cross/fuzz.mk
+include cross/x86_64.mk cross/aarch64.mk cross/san.mk cross/fuzz.mk \
+	cross/tsan.mk cross/cover.mk
 
 ifeq ($(V),0)
 Q := @
@@ -144,11 +145,12 @@ $(BUILD)/$(1)/tests/fuzz/fuzz_%: $(BUILD)/$(1)/tests/fuzz/fuzz_%.o \
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -fsanitize=fuzzer -o $$@ $$^ \
 		$$(call fuzz_libs,$$*) -lm
 # Helpers of the end-to-end tests.
-$(BUILD)/$(1)/tests/support/peer $(BUILD)/$(1)/tests/support/mlir_print: %: %.o \
-		$$$$(call named_objs,$(1),tests/support/$$$$(notdir $$$$@).c)
+$(BUILD)/$(1)/tests/support/peer $(BUILD)/$(1)/tests/support/mlir_print \
+$(BUILD)/$(1)/tests/soak/soak $(BUILD)/$(1)/tests/perf/agent_figures: %: %.o \
+		$$$$(call named_objs,$(1),$$$$(subst $(BUILD)/$(1)/,,$$$$@).c)
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) -o $$@ $$^ \
-		$$(shell sed -n 's/^ \* libs: //p' tests/support/$$(@F).c)
+		$$(shell sed -n 's/^ \* libs: //p' $$(subst $(BUILD)/$(1)/,,$$@).c) -lm
 $(1): $(BUILD)/$(1)/assay $(BUILD)/$(1)/assayd $(BUILD)/$(1)/kcheck
 .PHONY: $(1)
 endef

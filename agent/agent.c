@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -457,6 +458,10 @@ int assay_agent_main(const struct assay_agent_options *options)
     struct assay_err err = {0};
     int rc;
 
+    /* What is freed goes back to the system, also when it was large once:
+     * without this glibc keeps up to 32 MiB of what a run needed. */
+    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 128 * 1024);
     if (open_agent(&a, options) < 0)
         return 2;
     rc = options->stdio ? start_stdio(&a, &err) : start_listening(&a, &err);

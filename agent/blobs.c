@@ -8,8 +8,9 @@
 #include "lib/core/buf.h"
 
 #define BUCKETS 1024u
-/* What a small one really costs: a client may send millions of them. */
-#define LEAST_CHARGE 128u
+/* What one costs beside its bytes, malloc's rounding included: a client may
+ * send millions of small ones. */
+#define OVERHEAD 128u
 
 struct blob {
     struct blob *next;
@@ -38,7 +39,7 @@ struct assay_blobs *assay_blobs_new(uint64_t memory_limit)
 
 static size_t charge(size_t n)
 {
-    return n < LEAST_CHARGE ? LEAST_CHARGE : n;
+    return n + OVERHEAD;
 }
 
 static void drop(struct assay_blobs *b, struct blob **at)
@@ -187,15 +188,14 @@ int assay_blobs_put(struct assay_blobs *b,
                     size_t n, struct assay_err *err)
 {
     struct blob **at, *x;
-    int rc = 0;
+    int rc;
 
     if (*slot(b, sha256) != NULL) {
         assay_free(data);
         b->used -= n;
         return 0;
     }
-    if (charge(n) > n)
-        rc = assay_budget_take(b, charge(n) - n, "constant", err);
+    rc = assay_budget_take(b, OVERHEAD, "constant", err);
     if (rc < 0) {
         assay_free(data);
         b->used -= n;

@@ -45,8 +45,8 @@ void assay_blobs_pin(struct assay_blobs *b,
 /*
  * Takes data over (allocated by assay_alloc, its n bytes accounted for by
  * budget_take). Its SHA-256 was verified by the caller. A blob that is here
- * already is kept and the new one released. A small one is charged with what
- * it costs, 128 bytes.
+ * already is kept and the new one released. One is charged with 128 bytes
+ * more, which is what it costs beside its bytes.
  */
 int assay_blobs_put(struct assay_blobs *b,
                     const uint8_t sha256[ASSAY_SHA256_LEN], void *data,

@@ -11,6 +11,7 @@
 #include "lib/net/abstract.h"
 #include "lib/net/deadline.h"
 
+#define SERVERS_MAX 32 /* that ask at once */
 #define TALK_MS 2000u
 #define LINE_MAX_BYTES 256u
 
@@ -166,8 +167,13 @@ static void server_got(struct talk *t)
 static void on_accept(void *self, struct assay_conn *conn)
 {
     struct assay_lease *l = self;
-    struct assay_lease_server *s = assay_calloc(1, sizeof(*s));
+    struct assay_lease_server *s = NULL;
+    unsigned n = 0;
 
+    for (struct assay_lease_server *o = l->servers; o != NULL; o = o->next)
+        n++;
+    if (n < SERVERS_MAX)
+        s = assay_calloc(1, sizeof(*s));
     if (s == NULL) {
         assay_conn_close(conn, NULL, NULL);
         return;

@@ -18,6 +18,12 @@ struct assay_given {
     size_t bytes, received;
 };
 
+/* What the output of a layer is expected to be, for the next run. */
+struct assay_expected {
+    uint8_t *digests; /* owned, 16 bytes a tile; NULL: nothing is expected */
+    uint64_t tiles, received;
+};
+
 struct assay_loaded {
     struct assay_blobs *blobs;
     struct assay_slice *slice;
@@ -25,8 +31,9 @@ struct assay_loaded {
     struct assay_plan *plan;
     uint64_t plan_charge; /* arena and packed constants */
     uint32_t plan_flags;
-    struct assay_given *given; /* one a tensor */
-    uint64_t given_charge;
+    struct assay_given *given;     /* one a tensor */
+    struct assay_expected *expect; /* one a tensor */
+    uint64_t given_charge;         /* of both */
 };
 
 /* Decodes the description with that digest and makes its plan. */
@@ -44,7 +51,11 @@ int assay_loaded_give(struct assay_loaded *l,
                       const struct assay_msg_run_tensor *t,
                       const uint8_t *payload, uint32_t n, struct assay_err *err)
     ASSAY_MUST_CHECK;
-/* Every tensor that was begun is whole. */
+/* Digests of an output's tiles for the next run. */
+int assay_loaded_expect(struct assay_loaded *l,
+                        const struct assay_msg_run_expect *e,
+                        struct assay_err *err) ASSAY_MUST_CHECK;
+/* Every tensor and every list of digests that was begun is whole. */
 int assay_loaded_check_given(const struct assay_loaded *l,
                              struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_loaded_drop_given(struct assay_loaded *l);

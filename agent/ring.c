@@ -86,7 +86,8 @@ static uint64_t padded(uint32_t bytes)
 
 static bool has_data(uint32_t kind)
 {
-    return kind == ASSAY_RECORD_TILE || kind == ASSAY_RECORD_PROBE;
+    return kind == ASSAY_RECORD_TILE || kind == ASSAY_RECORD_PROBE ||
+           kind == ASSAY_RECORD_STATS || kind == ASSAY_RECORD_TILES;
 }
 
 void assay_ring_write(struct assay_ring_writer *w, struct assay_record *rec,
@@ -142,7 +143,7 @@ int assay_ring_next(const struct assay_ring *r, uint64_t *position,
             pos += bytes;
             continue;
         }
-        if (kind < ASSAY_RECORD_BEGIN || kind > ASSAY_RECORD_PROBE ||
+        if (kind < ASSAY_RECORD_BEGIN || kind > ASSAY_RECORD_TILES ||
             HEAD > left || at + HEAD > ASSAY_RING_BYTES)
             return ASSAY_EINTERNAL;
         if (!has_data(kind))
@@ -168,5 +169,40 @@ void assay_ring_release(struct assay_ring *r, uint64_t position, int space)
         ssize_t n = write(space, "", 1);
 
         (void)n;
+    }
+}
+
+int assay_record_message(struct assay_msg *out, uint64_t *credit,
+                         const struct assay_record *rec, const uint8_t *data)
+{
+    struct assay_msg_layer_probe *p = &out->u.layer_probe;
+    struct assay_msg_layer_stats *s = &out->u.layer_stats;
+    struct assay_msg_layer_tiles *t = &out->u.layer_tiles;
+
+    switch (rec->kind) {
+    case ASSAY_RECORD_PROBE:
+        out->type = ASSAY_MSG_LAYER_PROBE;
+        *credit = ASSAY_PROBE_CREDIT;
+        p->layer = rec->layer;
+        if (rec->bytes != sizeof(p->probe))
+            return ASSAY_EINTERNAL;
+        memcpy(&p->probe, data, sizeof(p->probe));
+        return assay_probe_bad_field(&p->probe) != NULL ? ASSAY_EINTERNAL : 0;
+    case ASSAY_RECORD_STATS:
+        out->type = ASSAY_MSG_LAYER_STATS;
+        *credit = ASSAY_STATS_CREDIT;
+        s->layer = rec->layer;
+        if (rec->bytes != sizeof(s->stats))
+            return ASSAY_EINTERNAL;
+        memcpy(&s->stats, data, sizeof(s->stats));
+        return assay_stats_bad_field(&s->stats) != NULL ? ASSAY_EINTERNAL : 0;
+    default:
+        out->type = ASSAY_MSG_LAYER_TILES;
+        *credit = rec->bytes;
+        t->layer = rec->layer;
+        t->first = rec->offset;
+        t->digests = data;
+        t->n = rec->bytes / ASSAY_TILE_DIGEST;
+        return rec->bytes % ASSAY_TILE_DIGEST != 0 ? ASSAY_EINTERNAL : 0;
     }
 }

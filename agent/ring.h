@@ -15,6 +15,7 @@
 
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
+#include "proto/codec.h"
 
 #define ASSAY_RING_BYTES (4u * 1024 * 1024) /* a power of 2 */
 #define ASSAY_KERNEL_NAME_MAX 96
@@ -42,15 +43,17 @@ enum assay_record_kind {
     ASSAY_RECORD_MISSING = 5,
     ASSAY_RECORD_DONE = 6,
     ASSAY_RECORD_PROBE = 7, /* followed by a struct assay_probe */
+    ASSAY_RECORD_STATS = 8, /* followed by a struct assay_stats */
+    ASSAY_RECORD_TILES = 9, /* followed by digests of 16 bytes */
 };
 
 /* One shape for all kinds: simple to check, and small beside a tile. */
 struct assay_record {
     uint32_t kind;
-    uint32_t bytes; /* TILE, PROBE: of the data behind; SKIP: of the gap */
+    uint32_t bytes; /* of the data behind; SKIP: of the gap */
     uint32_t layer, tensor;
     uint64_t total;   /* BEGIN, END: of the output; DONE: of the run */
-    uint64_t offset;  /* TILE */
+    uint64_t offset;  /* TILE; TILES: the first one's number */
     uint64_t time_us; /* END, DONE: computing */
     uint32_t n_done, n_missing; /* DONE */
     int32_t code;               /* DONE */
@@ -89,6 +92,13 @@ int assay_ring_next(const struct assay_ring *r, uint64_t *position,
                     struct assay_record *rec, const uint8_t **data);
 /* Parent: everything before `position` may be written again. */
 void assay_ring_release(struct assay_ring *r, uint64_t position, int space);
+
+/* Parent: the message that a PROBE, STATS or TILES is, without its run, and
+ * the credit that it takes; it may borrow from data. Negative: the worker
+ * wrote what it cannot have meant. */
+int assay_record_message(struct assay_msg *out, uint64_t *credit,
+                         const struct assay_record *rec, const uint8_t *data)
+    ASSAY_MUST_CHECK;
 
 uint64_t assay_now_us(void); /* CLOCK_MONOTONIC, the same in both processes */
 

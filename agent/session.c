@@ -27,6 +27,7 @@ static const struct {
     {ASSAY_MSG_BLOB_PUT, IN(LEASED) | IN(LOADED), assay_session_on_put},
     {ASSAY_MSG_SLICE_LOAD, IN(LEASED) | IN(LOADED), assay_session_on_load},
     {ASSAY_MSG_RUN_TENSOR, IN(LOADED), assay_session_on_tensor},
+    {ASSAY_MSG_RUN_EXPECT, IN(LOADED), assay_session_on_expect},
     {ASSAY_MSG_RUN_START, IN(LOADED), assay_session_on_start},
     /* A run may end while these are on their way. */
     {ASSAY_MSG_CREDIT, IN(LOADED) | IN(RUNNING), assay_session_on_credit},
@@ -42,6 +43,12 @@ static const struct {
 
 #define OF_LEASE (-1) /* its time to live */
 #define OF_RUN (-2)   /* the stream's own deadlines */
+
+/* Of a session without a lease. Its messages are hello, status, ping and the
+ * wish for a lease. */
+#define SMALL_HEADER 4096u
+#define SMALL_QUEUE (16u * 1024)
+#define SMALL_READ 4096u
 
 /* One deadline a state. */
 static const struct {
@@ -143,6 +150,15 @@ void assay_session_release_lease(struct assay_session *s)
     assay_lease_release(&s->agent->lease);
 }
 
+/* Reads on, and drops what comes: whoever was not read for a while and hangs
+ * up is gone at once, not when the deadline has passed. */
+static void begin_closing(struct assay_session *s)
+{
+    assay_session_enter(s, ASSAY_SESSION_CLOSING);
+    assay_conn_shutdown(s->conn);
+    (void)!assay_conn_read(s->conn, true);
+}
+
 void assay_session_fatal(struct assay_session *s, const struct assay_err *err)
 {
     if (s->state >= ASSAY_SESSION_CLOSING)
@@ -151,8 +167,7 @@ void assay_session_fatal(struct assay_session *s, const struct assay_err *err)
     assay_session_release_lease(s);
     if (s->stream != NULL)
         assay_stream_kill(s->stream);
-    assay_session_enter(s, ASSAY_SESSION_CLOSING);
-    assay_conn_shutdown(s->conn);
+    begin_closing(s);
 }
 
 /* ---- states --------------------------------------------------------------- */
@@ -265,6 +280,20 @@ static void process(struct assay_session *s)
     assay_session_arm_arrival(s);
 }
 
+/* Frames of a megabyte come from whoever has the lease. */
+static int charge_decoder(struct assay_session *s, struct assay_err *err)
+{
+    uint64_t more = s->decoder.buf.cap - s->decoder_charge;
+    int rc = 0;
+
+    if (s->agent->lease.holder != s || s->decoder.buf.cap <= s->decoder_charge)
+        return 0;
+    rc = assay_budget_take(s->agent->blobs, more, "receive buffer", err);
+    if (rc == 0)
+        s->decoder_charge += more;
+    return rc;
+}
+
 static void on_data(void *self, const uint8_t *data, size_t n)
 {
     struct assay_session *s = self;
@@ -272,11 +301,24 @@ static void on_data(void *self, const uint8_t *data, size_t n)
 
     if (s->state >= ASSAY_SESSION_CLOSING)
         return;
-    if (assay_frame_push(&s->decoder, data, n, &err) < 0) {
+    if (assay_frame_push(&s->decoder, data, n, &err) < 0 ||
+        charge_decoder(s, &err) < 0) {
         assay_session_fatal(s, &err);
         return;
     }
     process(s);
+}
+
+void assay_session_limit(struct assay_session *s, bool has_lease)
+{
+    assay_conn_limit(s->conn, has_lease ? 0 : SMALL_QUEUE,
+                     has_lease ? 0 : SMALL_READ);
+    assay_frame_limit(&s->decoder, has_lease ? 0 : SMALL_HEADER, 0);
+    if (has_lease)
+        return;
+    assay_frame_trim(&s->decoder);
+    assay_budget_give(s->agent->blobs, s->decoder_charge);
+    s->decoder_charge = 0;
 }
 
 static void on_ended(void *self, int status)
@@ -296,6 +338,8 @@ static void on_drained(void *self)
 {
     struct assay_session *s = self;
 
+    if (s->stream != NULL)
+        assay_stream_drained(s->stream);
     if (s->paused || s->state >= ASSAY_SESSION_CLOSING)
         return;
     if (assay_conn_read(s->conn, true) < 0)
@@ -333,6 +377,7 @@ static void part_closed(void *self)
         return;
     assay_loaded_close(s->loaded);
     assay_frame_decoder_close(&s->decoder);
+    assay_budget_give(s->agent->blobs, s->decoder_charge);
     assay_agent_session_gone(s->agent, s);
     assay_free(s);
 }
@@ -431,6 +476,13 @@ static int stream_send(void *self, const struct assay_msg *m,
     return send_frame(s, m, payload, ticket);
 }
 
+static bool stream_full(void *self)
+{
+    struct assay_session *s = self;
+
+    return assay_conn_is_full(s->conn);
+}
+
 static void stream_over(void *self, bool fatal)
 {
     struct assay_session *s = self;
@@ -441,8 +493,7 @@ static void stream_over(void *self, bool fatal)
         if (s->state >= ASSAY_SESSION_CLOSING)
             return;
         assay_session_release_lease(s);
-        assay_session_enter(s, ASSAY_SESSION_CLOSING);
-        assay_conn_shutdown(s->conn);
+        begin_closing(s);
         return;
     }
     s->stream = NULL;
@@ -456,6 +507,7 @@ void assay_session_on_start(struct assay_session *s, struct assay_msg *m)
 {
     struct assay_stream_events to = {
         .send = stream_send,
+        .full = stream_full,
         .over = stream_over,
         .self = s,
         .run_ms = assay_session_deadline(s, ASSAY_DEADLINE_RUN),
@@ -498,6 +550,7 @@ struct assay_session *assay_session_new(struct assay_agent *a,
     s->agent = a;
     s->conn = conn;
     assay_frame_decoder_init(&s->decoder, false);
+    assay_session_limit(s, false);
     assay_deadline_init(&s->deadline, &a->loop, on_deadline, s);
     assay_deadline_init(&s->arrival, &a->loop, assay_session_on_arrival, s);
     s->open_handles = 3;

@@ -46,6 +46,7 @@ struct assay_session {
     struct assay_session *next;
     struct assay_conn *conn;
     struct assay_frame_decoder decoder;
+    uint64_t decoder_charge; /* of its buffer, in the agent's budget */
     enum assay_session_state state;
     struct assay_deadline deadline;
     /* Of what began to arrive and is not whole. */
@@ -89,6 +90,10 @@ bool assay_session_allows(enum assay_session_state state,
                           enum assay_msg_type type);
 const char *assay_session_state_name(enum assay_session_state state);
 
+/* Who holds no lease may send small frames without payload only, and gets
+ * little memory: a crowd of them is not worth the board's. */
+void assay_session_limit(struct assay_session *s, bool has_lease);
+
 /* ---- for session_*.c ------------------------------------------------------ */
 
 void assay_session_enter(struct assay_session *s,
@@ -115,6 +120,7 @@ void assay_session_on_query(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_put(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_load(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_tensor(struct assay_session *s, struct assay_msg *m);
+void assay_session_on_expect(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_start(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_credit(struct assay_session *s, struct assay_msg *m);
 void assay_session_on_cancel(struct assay_session *s, struct assay_msg *m);

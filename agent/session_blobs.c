@@ -166,6 +166,14 @@ void assay_session_on_tensor(struct assay_session *s, struct assay_msg *m)
         s->given_err.code = ASSAY_EINTERNAL;
 }
 
+void assay_session_on_expect(struct assay_session *s, struct assay_msg *m)
+{
+    if (s->given_err.code == 0 &&
+        assay_loaded_expect(s->loaded, &m->u.run_expect, &s->given_err) < 0 &&
+        s->given_err.code == 0)
+        s->given_err.code = ASSAY_EINTERNAL;
+}
+
 void assay_session_on_credit(struct assay_session *s, struct assay_msg *m)
 {
     if (s->stream != NULL)

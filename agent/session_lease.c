@@ -55,6 +55,7 @@ static void answer_info(struct assay_session *s,
             .version = ASSAY_PROTOCOL_MAX,
             .version_min = ASSAY_PROTOCOL_MIN,
             .version_max = ASSAY_PROTOCOL_MAX,
+            .captures = ASSAY_CAPTURES_ALL,
             .info = info,
         };
         assay_session_send(s, &m);
@@ -135,6 +136,7 @@ static void granted(struct assay_session *s)
     m.u.lease.taken_from = s->taken_from;
     assay_log(ASSAY_LOG_INFO, "lease-granted session=%u owner=%s ms=%" PRIu64,
               s->number, assay_log_quote(s->want_owner, owner), s->ttl_ms);
+    assay_session_limit(s, true);
     assay_session_enter(s, ASSAY_SESSION_LEASED);
     assay_session_send(s, &m);
 }
@@ -259,6 +261,7 @@ void assay_session_on_release(struct assay_session *s, struct assay_msg *m)
     assay_loaded_close(s->loaded);
     s->loaded = NULL;
     assay_session_release_lease(s);
+    assay_session_limit(s, false);
     assay_session_enter(s, ASSAY_SESSION_READY);
     assay_session_send(s, &answer);
 }

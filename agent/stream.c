@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/run_error.h"
 #include "lib/core/buf.h"
 
 #define DEFAULT_LAYER_MS 30000u
@@ -18,6 +18,8 @@
 struct assay_stream {
     struct assay_stream_events events;
     const struct assay_loaded *loaded;
+    struct assay_blobs *blobs; /* whose budget has the charge */
+    uint64_t charge;           /* of the ring and the filter */
     uv_loop_t *loop;
     struct assay_worker worker;
     uv_poll_t ready;
@@ -50,13 +52,6 @@ struct tile_ticket {
 
 static void pump(struct assay_stream *s);
 static void kill_for(struct assay_stream *s, int reason);
-
-static const char *layer_name(const struct assay_stream *s, uint32_t layer)
-{
-    return layer < s->loaded->slice->n_layers
-               ? s->loaded->slice->layers[layer].name
-               : "?";
-}
 
 /* ---- sending -------------------------------------------------------------- */
 
@@ -118,24 +113,25 @@ static void forward_missing(struct assay_stream *s,
     send_msg(s, &m);
 }
 
-/* false: no credit now. */
-static bool forward_probe(struct assay_stream *s,
-                          const struct assay_record *rec, const uint8_t *data)
+/* What is copied and takes credit. false: there is none now. */
+static bool forward_copied(struct assay_stream *s,
+                           const struct assay_record *rec, const uint8_t *data)
 {
-    struct assay_msg m = {.type = ASSAY_MSG_LAYER_PROBE};
+    struct assay_msg m = {0};
+    uint64_t credit;
 
-    if (s->credit < ASSAY_PROBE_CREDIT)
-        return false;
-    m.u.layer_probe.run = s->run;
-    m.u.layer_probe.layer = rec->layer;
-    if (rec->bytes == sizeof(m.u.layer_probe.probe))
-        memcpy(&m.u.layer_probe.probe, data, rec->bytes);
-    if (rec->bytes != sizeof(m.u.layer_probe.probe) ||
-        assay_probe_bad_field(&m.u.layer_probe.probe) != NULL) {
+    if (assay_record_message(&m, &credit, rec, data) < 0) {
         kill_for(s, ASSAY_EINTERNAL);
         return true;
     }
-    s->credit -= ASSAY_PROBE_CREDIT;
+    if (s->credit < credit)
+        return false;
+    switch (m.type) {
+    case ASSAY_MSG_LAYER_PROBE: m.u.layer_probe.run = s->run; break;
+    case ASSAY_MSG_LAYER_STATS: m.u.layer_stats.run = s->run; break;
+    default: m.u.layer_tiles.run = s->run; break;
+    }
+    s->credit -= credit;
     send_msg(s, &m);
     return true;
 }
@@ -186,63 +182,6 @@ void assay_stream_sent(void *arg)
 
 /* ---- how it ends ---------------------------------------------------------- */
 
-static void crash_text(const struct assay_stream *s, char *out, size_t cap)
-{
-    int status = s->worker.status;
-
-    if (WIFSIGNALED(status))
-        snprintf(out, cap, "worker died of signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(out, cap, "worker ended with status %d before its run",
-                 WEXITSTATUS(status));
-}
-
-static void fill_error(const struct assay_stream *s, struct assay_err *err,
-                       struct assay_msg_error *e)
-{
-    const struct assay_status_page *page = &s->worker.ring->status;
-    uint32_t state = atomic_load(&((struct assay_status_page *)page)->state);
-    uint32_t layer = atomic_load(&((struct assay_status_page *)page)->layer);
-    char what[160], where[320] = "before its first layer";
-    static char kernel[ASSAY_KERNEL_NAME_MAX]; /* loop thread only */
-
-    memcpy(kernel, page->kernel, sizeof(kernel) - 1);
-    if (state != ASSAY_WORKER_STARTING) {
-        e->has_layer = layer < s->loaded->slice->n_layers;
-        e->layer = layer;
-        e->detail = kernel;
-        snprintf(where, sizeof(where), "%s layer '%.150s' (kernel %.90s)",
-                 state == ASSAY_WORKER_BETWEEN ? "behind" : "in",
-                 layer_name(s, layer), kernel);
-    }
-    if (s->overdue) {
-        assay_fail(err, s->reason,
-                   "run did not end within %" PRIu64 " ms %s; its worker was "
-                   "killed",
-                   s->events.run_ms, where);
-    } else if (s->reason == ASSAY_ELAYER_TIMEOUT) {
-        assay_fail(err, s->reason,
-                   "layer did not finish within %" PRIu64 " ms %s; its worker "
-                   "was killed",
-                   s->layer_ms, where);
-    } else if (s->reason == ASSAY_ECLIENT_STALLED) {
-        assay_fail(err, s->reason,
-                   "the client took no results for %" PRIu64 " ms %s",
-                   s->stall_ms, where);
-    } else if (s->reason == ASSAY_ECANCELLED) {
-        assay_fail(err, s->reason, "run cancelled %s", where);
-    } else if (s->reason != 0) {
-        assay_fail(err, s->reason, "the worker's ring is damaged %s", where);
-    } else {
-        crash_text(s, what, sizeof(what));
-        assay_fail(err, ASSAY_ECRASH, "%s %s", what, where);
-    }
-    e->code = err->code;
-    e->text = err->text;
-    e->fatal = s->reason == ASSAY_ECLIENT_STALLED;
-}
-
 static void send_end(struct assay_stream *s)
 {
     struct assay_msg m = {.type = ASSAY_MSG_RUN_END};
@@ -262,7 +201,15 @@ static void send_end(struct assay_stream *s)
             e->text = s->done.reason;
         }
     } else {
-        fill_error(s, &err, e);
+        struct assay_run_error r = {s->reason,
+                                    s->worker.status,
+                                    s->layer_ms,
+                                    s->stall_ms,
+                                    &s->worker.ring->status,
+                                    s->loaded->slice,
+                                    s->overdue ? s->events.run_ms : 0};
+
+        assay_run_error_tell(&r, &err, e);
     }
     send_msg(s, &m);
 }
@@ -273,6 +220,7 @@ static void handle_closed(struct assay_stream *s)
         return;
     assay_worker_close(&s->worker);
     assay_free(s->layers);
+    assay_budget_give(s->blobs, s->charge);
     if (s->gone != NULL)
         s->gone(s->gone_self);
     assay_free(s);
@@ -329,8 +277,13 @@ static bool take_one(struct assay_stream *s)
     struct assay_record rec;
     const uint8_t *data;
     uint64_t position = s->position;
-    int rc = assay_ring_next(s->worker.ring, &position, &rec, &data);
+    int rc;
 
+    /* Also what needs no credit waits for a client that does not read. */
+    s->blocked = s->events.full(s->events.self);
+    if (s->blocked)
+        return false;
+    rc = assay_ring_next(s->worker.ring, &position, &rec, &data);
     if (rc < 0) {
         kill_for(s, ASSAY_EINTERNAL);
         return false;
@@ -344,8 +297,9 @@ static bool take_one(struct assay_stream *s)
         s->position = position;
         return true;
     }
-    if (rec.kind == ASSAY_RECORD_PROBE) {
-        s->blocked = !forward_probe(s, &rec, data);
+    if (rec.kind == ASSAY_RECORD_PROBE || rec.kind == ASSAY_RECORD_STATS ||
+        rec.kind == ASSAY_RECORD_TILES) {
+        s->blocked = !forward_copied(s, &rec, data);
         if (s->blocked)
             return false;
     } else if (rec.kind == ASSAY_RECORD_BEGIN) {
@@ -411,6 +365,15 @@ void assay_stream_child(struct assay_stream *s)
     if (s->reaped || s->abandoned || !assay_worker_reap(&s->worker))
         return;
     s->reaped = true;
+    pump(s);
+}
+
+void assay_stream_drained(struct assay_stream *s)
+{
+    if (s->abandoned)
+        return;
+    s->progress_us = assay_now_us();
+    s->blocked = false;
     pump(s);
 }
 
@@ -541,6 +504,17 @@ static int copy_filter(struct assay_stream *s,
     return 0;
 }
 
+/* The ring, and a byte a layer of the filter. */
+static int charge_run(struct assay_stream *s, struct assay_err *err)
+{
+    uint64_t n = sizeof(struct assay_ring) + s->loaded->slice->n_layers;
+    int rc = assay_budget_take(s->blobs, n, "run", err);
+
+    if (rc == 0)
+        s->charge = n;
+    return rc;
+}
+
 static uint64_t clamp_ms(uint64_t ms, uint64_t none)
 {
     if (ms == 0)
@@ -558,8 +532,8 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     struct assay_worker_run run = {
         .loaded = loaded,
         .mode = request->isolated ? ASSAY_RUN_ISOLATED : ASSAY_RUN_CUMULATIVE,
+        .capture = request->capture,
         .probe_work = request->probe_work,
-        .probe_memory = (size_t)assay_budget_free(loaded->blobs),
     };
     int rc;
 
@@ -567,6 +541,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a run");
     s->events = *events;
     s->loaded = loaded;
+    s->blobs = loaded->blobs;
     s->loop = loop;
     s->run = request->run;
     s->layer_ms = clamp_ms(request->layer_timeout_ms, DEFAULT_LAYER_MS);
@@ -575,7 +550,10 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     s->progress_us = assay_now_us();
     s->due_us = s->progress_us + events->run_ms * 1000;
     run.layer_us = s->layer_ms * 1000;
-    rc = copy_filter(s, request, err);
+    rc = charge_run(s, err);
+    run.probe_memory = (size_t)assay_budget_free(s->blobs);
+    if (rc == 0)
+        rc = copy_filter(s, request, err);
     run.layers = s->layers;
     if (rc == 0)
         rc = assay_worker_start(&s->worker, &run, err);
@@ -584,6 +562,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
     if (rc < 0) {
         assay_worker_close(&s->worker);
         assay_free(s->layers);
+        assay_budget_give(s->blobs, s->charge);
         assay_free(s);
         return rc;
     }

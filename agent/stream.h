@@ -25,6 +25,9 @@ struct assay_stream_events {
      * nothing was taken. */
     int (*send)(void *self, const struct assay_msg *m, const uint8_t *payload,
                 void *arg);
+    /* So much is queued that nothing more should be sent now;
+     * assay_stream_drained() follows. */
+    bool (*full)(void *self);
     /* The run is over and its RUN_END was sent: the stream frees itself.
      * fatal: the client took nothing in time, the session has to end and to
      * abandon the stream; may be told again. */
@@ -39,6 +42,7 @@ int assay_stream_start(struct assay_stream **out, uv_loop_t *loop,
                        const struct assay_stream_events *events,
                        struct assay_err *err) ASSAY_MUST_CHECK;
 void assay_stream_sent(void *arg);
+void assay_stream_drained(struct assay_stream *s);
 void assay_stream_credit(struct assay_stream *s, uint64_t bytes);
 /* Of that run; a late one of another run is no matter. */
 void assay_stream_cancel(struct assay_stream *s, uint32_t run);

@@ -25,6 +25,7 @@ struct assay_worker_run {
     const struct assay_loaded *loaded; /* with plan and given tensors */
     const bool *layers;                /* NULL: all */
     enum assay_run_mode mode;
+    enum assay_capture capture;
     uint64_t probe_work; /* about instructions for probes; 0: none */
     size_t probe_memory; /* bytes that a probe may take */
     uint64_t layer_us;   /* the deadline of a layer */

@@ -34,7 +34,7 @@ arm64="libc6 libuv1-dev libprotobuf-c-dev libmbedtls-dev libxxhash-dev
     libzip-dev libjansson-dev libyaml-dev libpng-dev libjpeg-dev zlib1g-dev"
 # What only the tests need.
 host_check="git python3 python3-venv ca-certificates libcmocka-dev
-    clang-format-14 strace file man-db procps"
+    clang-format-14 strace valgrind file man-db procps"
 arm64_check="libcmocka-dev"
 # Where a release has them; without them their tests are skipped. mlir-19-tools
 # (in Debian 12) is LLVM's: its mlir-opt-19 judges our reader of MLIR text.

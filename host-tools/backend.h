@@ -14,10 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/core/capture.h"
 #include "host-tools/tls_files.h"
 #include "lib/core/err.h"
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"
+#include "lib/core/stats.h"
 
 struct assay_msg_info;      /* proto/codec.h */
 struct assay_msg_self_test; /* likewise */
@@ -52,6 +54,14 @@ struct assay_results {
     /* Whole output of one layer. time_us is compute time on the backend. */
     int (*layer)(void *self, uint32_t layer, const void *data, size_t bytes,
                  const char *kernel, uint64_t time_us);
+    /* The same of a layer of which a board sent the digests of its tiles alone
+     * (16 bytes each; captures DIGEST and STATS). A backend may always call
+     * layer() instead. NULL: with FULL and DIFFERING it does not come. */
+    int (*digests)(void *self, uint32_t layer, const uint8_t *digests,
+                   size_t tiles, const char *kernel, uint64_t time_us);
+    /* What the board counted of a layer's output, before that (capture STATS).
+     * May be NULL. */
+    void (*stats)(void *self, uint32_t layer, const struct assay_stats *s);
     /* Layer could not run: `tensor` was not given. */
     int (*missing)(void *self, uint32_t layer, uint32_t tensor);
     /* What the run's data exercised in a layer, after its output; a board that
@@ -71,6 +81,11 @@ struct assay_backend_run {
     size_t n_given;
     uint64_t layer_timeout_ms; /* 0: the default, 30 s of computing */
     uint64_t probe_work; /* about instructions for probes; 0: none wanted */
+    enum assay_capture capture;
+    /* Outputs as they are expected to be: what is equal need not travel. Only a
+     * matter of bytes: layer() is told what the board has in any case. */
+    const struct assay_run_tensor *expect;
+    size_t n_expect;
 };
 
 struct assay_backend {

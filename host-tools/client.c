@@ -318,6 +318,7 @@ static int say_hello(struct assay_client *c, struct assay_err *err)
                         ASSAY_PROTOCOL_MAX);
     else
         c->version = v;
+    c->captures = answer.u.hello_ack.captures;
     assay_msg_close(&answer);
     return rc;
 }

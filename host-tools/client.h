@@ -41,7 +41,7 @@ struct assay_client {
     uint64_t
         heard_ms; /* last message, or the last time that we did not listen */
     uint64_t received;
-    uint32_t version;
+    uint32_t version, captures;      /* that the agent has */
     struct assay_msg info_msg;       /* owner of the strings that info() gave */
     const struct assay_slice *slice; /* borrowed; NULL: nothing loaded */
     uint32_t run;                    /* number of the last run */

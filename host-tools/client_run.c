@@ -9,6 +9,11 @@
 #define WINDOW (8u * 1024 * 1024) /* results that may be on their way */
 #define CANCEL_MS 3000u
 
+struct expected {
+    const struct assay_run_tensor *tensor; /* NULL: nothing is expected */
+    uint8_t *digests;                      /* of its tiles; owned */
+};
+
 struct receiver {
     struct assay_client *c;
     const struct assay_results *results;
@@ -22,6 +27,12 @@ struct receiver {
     uint8_t *data; /* of the layer that is coming; owned */
     size_t cap, bytes, got;
     struct assay_buf digests;
+    enum assay_capture capture;  /* that the agent was asked for */
+    struct expected *expected;   /* one a tensor; owned */
+    const struct expected *want; /* of the layer that is coming, or NULL */
+    bool digests_only;           /* of it */
+    bool has_stats;              /* it was told */
+    size_t left_out;             /* tiles of it that did not come */
     bool over;
     int stop; /* negative: why the run is being cancelled */
     uint64_t stopped_ms, pinged_ms;
@@ -39,6 +50,19 @@ static int violation(struct receiver *r, const char *what, uint64_t found,
 
 /* ---- messages ------------------------------------------------------------- */
 
+static int make_room(struct receiver *r)
+{
+    if (r->cap >= r->bytes)
+        return 0;
+    assay_free(r->data);
+    r->data = assay_alloc(r->bytes);
+    r->cap = r->data != NULL ? r->bytes : 0;
+    return r->data != NULL
+               ? 0
+               : assay_fail(r->err, ASSAY_EMEMORY,
+                            "no memory for a layer of %zu bytes", r->bytes);
+}
+
 static int on_begin(struct receiver *r, const struct assay_msg_layer_begin *b)
 {
     const struct assay_slice *s = r->c->slice;
@@ -55,35 +79,74 @@ static int on_begin(struct receiver *r, const struct assay_msg_layer_begin *b)
         return rc;
     if (b->bytes != bytes || b->dtype != s->tensors[b->tensor].dtype)
         return violation(r, "size", b->bytes, bytes);
-    if (r->cap < bytes) {
-        assay_free(r->data);
-        r->data = assay_alloc(bytes);
-        r->cap = r->data != NULL ? bytes : 0;
-        if (r->data == NULL)
-            return assay_fail(r->err, ASSAY_EMEMORY,
-                              "no memory for a layer of %zu bytes", bytes);
-    }
     strncpy(r->kernel, b->kernel, sizeof(r->kernel) - 1);
     r->bytes = bytes;
-    r->got = 0;
+    r->got = r->left_out = 0;
+    r->want =
+        r->expected[b->tensor].tensor != NULL ? &r->expected[b->tensor] : NULL;
+    r->digests_only = r->want == NULL && r->capture >= ASSAY_CAPTURE_DIGEST;
     r->digests.len = 0;
     r->in_layer = r->any_layer = true;
-    r->wants_probe = false;
+    r->wants_probe = r->has_stats = false;
     if (r->results->begin != NULL)
         r->results->begin(r->results->self, b->layer);
     return 0;
 }
 
-static int on_chunk(struct receiver *r, const struct assay_msg *m)
+static int add_digests(struct receiver *r, const uint8_t *digests, size_t n)
 {
-    uint8_t digest[16];
+    if (assay_buf_append(&r->digests, digests, n * ASSAY_TILE_DIGEST) < 0)
+        return assay_fail(r->err, ASSAY_EMEMORY, "no memory for digests");
+    return 0;
+}
+
+/* Tiles that were left out are as they are expected: whether the board meant
+ * that, the layer's digest tells. */
+static int fill_up(struct receiver *r, size_t end)
+{
+    size_t tile = r->got / ASSAY_TILE_BYTES, n = assay_tiles(end) - tile;
+    const uint8_t *from = r->want->tensor->data;
+
+    if (end == r->got)
+        return 0;
+    memcpy(r->data + r->got, from + r->got, end - r->got);
+    r->got = end;
+    r->left_out += n;
+    return add_digests(r, r->want->digests + tile * ASSAY_TILE_DIGEST, n);
+}
+
+/* Tiles come in order; where some may be left out, whole and at their place. */
+static int check_place(struct receiver *r, const struct assay_msg *m)
+{
+    uint64_t at = m->u.chunk.offset;
+    size_t left;
 
     if (!r->in_layer || m->u.chunk.layer != r->layer)
         return violation(r, "tile's layer", m->u.chunk.layer, r->layer);
-    if (m->u.chunk.offset != r->got)
-        return violation(r, "tile's offset", m->u.chunk.offset, r->got);
-    if (m->payload_bytes > r->bytes - r->got)
-        return violation(r, "tile's end", r->got + m->payload_bytes, r->bytes);
+    if (r->digests_only)
+        return violation(r, "number of tiles", 1, 0);
+    if (r->want == NULL
+            ? at != r->got
+            : at < r->got || at > r->bytes || at % ASSAY_TILE_BYTES != 0)
+        return violation(r, "tile's offset", at, r->got);
+    left = r->bytes - (size_t)at;
+    if (m->payload_bytes > left)
+        return violation(r, "tile's end", at + m->payload_bytes, r->bytes);
+    left = left < ASSAY_TILE_BYTES ? left : ASSAY_TILE_BYTES;
+    if (r->want != NULL && m->payload_bytes != left)
+        return violation(r, "tile's size", m->payload_bytes, left);
+    return make_room(r);
+}
+
+static int on_chunk(struct receiver *r, const struct assay_msg *m)
+{
+    uint8_t digest[16];
+    int rc = check_place(r, m);
+
+    if (rc == 0 && r->want != NULL)
+        rc = fill_up(r, (size_t)m->u.chunk.offset);
+    if (rc < 0)
+        return rc;
     assay_xxh128(m->payload, m->payload_bytes, digest);
     if (memcmp(digest, m->u.chunk.digest, 16) != 0)
         return assay_fail(r->err, ASSAY_ELOST,
@@ -93,31 +156,120 @@ static int on_chunk(struct receiver *r, const struct assay_msg *m)
     memcpy(r->data + r->got, m->payload, m->payload_bytes);
     r->got += m->payload_bytes;
     r->owed += m->payload_bytes;
-    if (assay_buf_append(&r->digests, digest, 16) < 0)
-        return assay_fail(r->err, ASSAY_EMEMORY, "no memory for digests");
+    return add_digests(r, digest, 1);
+}
+
+static int on_tiles(struct receiver *r, const struct assay_msg_layer_tiles *m)
+{
+    size_t have = r->digests.len / ASSAY_TILE_DIGEST;
+    size_t tiles = assay_tiles(r->bytes);
+
+    if (!r->in_layer || m->layer != r->layer)
+        return violation(r, "digests' layer", m->layer, r->layer);
+    if (!r->digests_only)
+        return assay_fail(r->err, ASSAY_EPROTOCOL,
+                          "board '%.100s' sent digests of layer %u, which were "
+                          "not asked for",
+                          r->c->target.text, m->layer);
+    if (m->first != have || m->n > tiles - have)
+        return violation(r, "number of digests", m->first + m->n, tiles);
+    r->owed += m->n * ASSAY_TILE_DIGEST;
+    return add_digests(r, m->digests, m->n);
+}
+
+static int on_stats(struct receiver *r, const struct assay_msg_layer_stats *m)
+{
+    const struct assay_slice *s = r->c->slice;
+    const struct assay_tensor *t;
+    size_t elements, bytes;
+
+    if (!r->in_layer || m->layer != r->layer)
+        return violation(r, "statistics' layer", m->layer, r->layer);
+    if (r->capture != ASSAY_CAPTURE_STATS || r->has_stats)
+        return assay_fail(r->err, ASSAY_EPROTOCOL,
+                          "board '%.100s' sent statistics of layer %u, which "
+                          "were not asked for",
+                          r->c->target.text, m->layer);
+    t = &s->tensors[s->layers[r->layer].output];
+    if (assay_tensor_count(t, &elements, &bytes, r->err) < 0)
+        return ASSAY_ERANGE;
+    if (m->stats.count != elements ||
+        (m->stats.is_float != 0) == assay_dtype_is_int(t->dtype))
+        return violation(r, "number of counted elements", m->stats.count,
+                         elements);
+    r->has_stats = true;
+    r->owed += ASSAY_STATS_CREDIT;
+    if (r->results->stats != NULL)
+        r->results->stats(r->results->self, r->layer, &m->stats);
     return 0;
+}
+
+/* Everything came, or is known without having come. */
+static int complete(struct receiver *r)
+{
+    size_t tiles = assay_tiles(r->bytes);
+
+    if (r->digests_only)
+        return r->digests.len == tiles * ASSAY_TILE_DIGEST
+                   ? 0
+                   : violation(r, "number of digests at its end",
+                               r->digests.len / ASSAY_TILE_DIGEST, tiles);
+    if (r->want != NULL && r->got == 0) { /* nothing to be put together */
+        r->left_out = tiles;
+        return add_digests(r, r->want->digests, tiles);
+    }
+    if (r->want != NULL)
+        return fill_up(r, r->bytes);
+    return r->got == r->bytes
+               ? make_room(r)
+               : violation(r, "size at its end", r->got, r->bytes);
+}
+
+static int tell_layer(struct receiver *r, uint64_t time_us)
+{
+    const struct assay_results *to = r->results;
+    const void *data = r->data;
+    int rc;
+
+    if (r->want != NULL && r->got == 0)
+        data = r->want->tensor->data;
+    if (r->digests_only)
+        rc =
+            to->digests(to->self, r->layer, r->digests.data,
+                        r->digests.len / ASSAY_TILE_DIGEST, r->kernel, time_us);
+    else
+        rc = to->layer(to->self, r->layer, data, r->bytes, r->kernel, time_us);
+    r->c->heard_ms = assay_client_now_ms(r->c); /* we were not listening */
+    return rc < 0 ? assay_fail(r->err, rc, "run stopped") : 0;
 }
 
 static int on_layer_end(struct receiver *r, const struct assay_msg_layer_end *e)
 {
+    const char *name;
     uint8_t digest[16];
     int rc;
 
     if (!r->in_layer || e->layer != r->layer)
         return violation(r, "end", e->layer, r->layer);
-    if (e->bytes != r->bytes || r->got != r->bytes)
-        return violation(r, "size at its end", r->got, r->bytes);
+    if (e->bytes != r->bytes)
+        return violation(r, "size at its end", e->bytes, r->bytes);
+    rc = complete(r);
+    if (rc < 0)
+        return rc;
+    name = r->c->slice->layers[r->layer].name;
     assay_xxh128(r->digests.data, r->digests.len, digest);
     if (memcmp(digest, e->digest, 16) != 0)
-        return assay_fail(r->err, ASSAY_ELOST,
-                          "digest of layer '%.200s' differs",
-                          r->c->slice->layers[r->layer].name);
+        return r->left_out == 0
+                   ? assay_fail(r->err, ASSAY_ELOST,
+                                "digest of layer '%.200s' differs", name)
+                   : assay_fail(r->err, ASSAY_ELOST,
+                                "digest of layer '%.200s' differs: %zu of its "
+                                "%zu tiles were left out as equal, and not all "
+                                "of them are",
+                                name, r->left_out, assay_tiles(r->bytes));
     r->in_layer = false;
     r->wants_probe = r->asked;
-    rc = r->results->layer(r->results->self, r->layer, r->data, r->bytes,
-                           r->kernel, e->time_us);
-    r->c->heard_ms = assay_client_now_ms(r->c); /* we were not listening */
-    return rc < 0 ? assay_fail(r->err, rc, "run stopped") : 0;
+    return tell_layer(r, e->time_us);
 }
 
 static bool has_step(const struct assay_layer *l,
@@ -175,6 +327,8 @@ static int on_message(struct receiver *r, const struct assay_msg *m)
     case ASSAY_MSG_CHUNK: return on_chunk(r, m);
     case ASSAY_MSG_LAYER_END: return on_layer_end(r, &m->u.layer_end);
     case ASSAY_MSG_LAYER_PROBE: return on_probe(r, &m->u.layer_probe);
+    case ASSAY_MSG_LAYER_TILES: return on_tiles(r, &m->u.layer_tiles);
+    case ASSAY_MSG_LAYER_STATS: return on_stats(r, &m->u.layer_stats);
     case ASSAY_MSG_LAYER_MISSING: return on_missing(r, &m->u.missing);
     case ASSAY_MSG_RUN_END:
         r->over = true;
@@ -220,9 +374,53 @@ static int send_given(struct assay_client *c, const struct assay_run_tensor *t,
     return 0;
 }
 
+/* Digests of what a tensor is expected to be, to the agent and to us. */
+static int send_expected(struct receiver *r, const struct assay_run_tensor *t)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_RUN_EXPECT};
+    struct expected *x = &r->expected[t->tensor];
+    size_t tiles = assay_tiles(t->bytes), n;
+    int rc = 0;
+
+    x->digests = assay_alloc(tiles * ASSAY_TILE_DIGEST + 1);
+    if (x->digests == NULL)
+        return assay_fail(r->err, ASSAY_EMEMORY, "no memory for digests");
+    x->tensor = t;
+    assay_tile_digests(t->data, t->bytes, x->digests);
+    m.u.run_expect.tensor = t->tensor;
+    m.u.run_expect.tiles = tiles;
+    for (size_t at = 0; at < tiles && rc == 0; at += n) {
+        n = tiles - at;
+        n = n < ASSAY_EXPECT_DIGESTS ? n : ASSAY_EXPECT_DIGESTS;
+        m.u.run_expect.first = at;
+        m.u.run_expect.digests = x->digests + at * ASSAY_TILE_DIGEST;
+        m.u.run_expect.n = n;
+        rc = assay_client_send(r->c, &m, NULL, r->err);
+    }
+    return rc;
+}
+
+/* An agent that does not know the capture is asked for everything: what it
+ * then sends is what the results take, too. */
+static int expect_all(struct receiver *r, const struct assay_backend_run *run)
+{
+    int rc = 0;
+
+    r->expected =
+        assay_calloc(r->c->slice->n_tensors + 1u, sizeof(*r->expected));
+    if (r->expected == NULL)
+        return assay_fail(r->err, ASSAY_EMEMORY, "no memory for a run");
+    if (r->c->captures >> run->capture & 1)
+        r->capture = run->capture;
+    for (size_t i = 0;
+         i < run->n_expect && r->capture != ASSAY_CAPTURE_FULL && rc == 0; i++)
+        rc = send_expected(r, &run->expect[i]);
+    return rc;
+}
+
 static int send_start(struct assay_client *c,
                       const struct assay_backend_run *run,
-                      struct assay_err *err)
+                      enum assay_capture capture, struct assay_err *err)
 {
     struct assay_msg m = {.type = ASSAY_MSG_RUN_START};
     size_t n = (c->slice->n_layers + 7u) / 8;
@@ -238,6 +436,7 @@ static int send_start(struct assay_client *c,
     m.u.run_start = (struct assay_msg_run_start){
         .run = ++c->run,
         .isolated = run->isolated,
+        .capture = capture,
         .layers = run->layers != NULL ? bits : NULL,
         .layers_bytes = run->layers != NULL ? n : 0,
         .cpumask = run->cpumask,
@@ -386,9 +585,14 @@ int assay_client_run(struct assay_backend *b,
     for (size_t i = 0; i < run->n_given && rc == 0; i++)
         rc = send_given(c, &run->given[i], r.err);
     if (rc == 0)
-        rc = send_start(c, run, r.err);
+        rc = expect_all(&r, run);
+    if (rc == 0)
+        rc = send_start(c, run, r.capture, r.err);
     if (rc == 0)
         rc = receive_all(&r);
+    for (uint32_t i = 0; r.expected != NULL && i < c->slice->n_tensors; i++)
+        assay_free(r.expected[i].digests);
+    assay_free(r.expected);
     assay_buf_close(&r.digests);
     assay_free(r.data);
     return rc;

@@ -9,6 +9,7 @@
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
 #include "host-tools/run_bad.h"
+#include "host-tools/run_capture.h"
 #include "host-tools/run_cause.h"
 #include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
@@ -66,6 +67,7 @@ static void release(struct assay_run *r)
     assay_run_causes_close(r);
     assay_run_other_close(r);
     assay_run_probe_close(r);
+    assay_run_capture_close(r);
     assay_prepare_close(&r->p);
 }
 
@@ -225,6 +227,22 @@ static bool skip_missing(const struct assay_options *o)
     return true;
 }
 
+/* What needs data does not go with digests. */
+static int check_capture(const struct assay_options *o, struct assay_err *err)
+{
+    const char *with = o->save_outputs         ? "--save-outputs"
+                       : o->save_failing       ? "--save-failing"
+                       : o->hypothesis != NULL ? "--hypothesis"
+                                               : NULL;
+
+    if (o->capture < ASSAY_CAPTURE_DIGEST || with == NULL)
+        return 0;
+    return assay_fail_message(
+        err, ASSAY_EUSAGE, ASSAY_MSG_CAPTURE_NO_DATA, "capture",
+        o->capture == ASSAY_CAPTURE_STATS ? "stats" : "digest", "with", with,
+        NULL);
+}
+
 int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
 {
     struct assay_run r = {.o = o};
@@ -235,6 +253,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
         (void)assay_fail_message(&err, ASSAY_EUSAGE, ASSAY_MSG_NO_TARGET, NULL);
         return assay_cmd_failed(&err);
     }
+    if (check_capture(o, &err) < 0)
+        return assay_cmd_failed(&err);
     if (skip_missing(o))
         return 77;
     assay_interrupt_install();
@@ -248,6 +268,8 @@ int assay_cmd_run(const struct assay_options *o, int argc, char **argv)
     rc = allocate(&r, &err);
     if (rc == 0)
         rc = assay_run_causes_open(&r, &err);
+    if (rc == 0)
+        rc = assay_run_capture_open(&r, &err);
     if (rc == 0)
         rc = assay_run_select(&r, &err);
     if (rc == 0)

@@ -541,6 +541,7 @@ int assay_options_parse(struct assay_options *out, int argc, char **argv,
     struct assay_options o = {
         .max_rows = 50,
         .min_coverage = 100.0,
+        .capture = ASSAY_CAPTURE_DIFFERING,
         .cpumask = ASSAY_CPU_ALL,
     };
     int rc;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "host-tools/diff/diff.h"
+#include "lib/core/capture.h"
 #include "lib/core/err.h"
 
 #define ASSAY_MAX_REPEATS 64 /* of one repeatable option */
@@ -96,6 +97,7 @@ struct assay_options {
     struct assay_strings layers, skip_layers, op_types;
     const char *start_layer, *end_layer, *layer;
     enum assay_mode mode;
+    enum assay_capture capture;
     struct assay_thresholds max_lsb, atol, rtol;
     enum assay_sort sort;
     uint32_t max_rows;

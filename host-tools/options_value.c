@@ -203,6 +203,8 @@ static int store_word(struct assay_options *o, enum assay_option_key key,
                       struct assay_err *err)
 {
     static const char *const modes[] = {"both", "cumulative", "isolated", NULL};
+    static const char *const captures[] = {"full", "differing", "digest",
+                                           "stats", NULL};
     static const char *const sorts[] = {"index",  "mismatch", "max_lsb",
                                         "cosine", "sqnr",     NULL};
     static const char *const columns[] = {"sim", "bpu", NULL};
@@ -219,6 +221,10 @@ static int store_word(struct assay_options *o, enum assay_option_key key,
     case ASSAY_OPT_LETTERBOX:
         rc = parse_word(&w, places, name, value, err);
         o->corner = w == 1;
+        return rc;
+    case ASSAY_OPT_CAPTURE:
+        rc = parse_word(&w, captures, name, value, err);
+        o->capture = (enum assay_capture)w;
         return rc;
     case ASSAY_OPT_MODE:
         rc = parse_word(&w, modes, name, value, err);
@@ -425,6 +431,7 @@ int assay_option_store(struct assay_options *o, enum assay_option_key key,
     switch (key) {
     case ASSAY_OPT_TARGET: return store_target(o, name, value, err);
     case ASSAY_OPT_MODE:
+    case ASSAY_OPT_CAPTURE:
     case ASSAY_OPT_SORT_BY:
     case ASSAY_OPT_COLUMN:
     case ASSAY_OPT_LETTERBOX:

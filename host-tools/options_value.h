@@ -44,6 +44,7 @@ enum assay_option_key {
     ASSAY_OPT_AT,
     ASSAY_OPT_SAMPLE,
     ASSAY_OPT_MODE,
+    ASSAY_OPT_CAPTURE,
     ASSAY_OPT_MAX_LSB,
     ASSAY_OPT_ATOL,
     ASSAY_OPT_RTOL,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * State of `assay run`, shared by its parts: select.c (which layers),
- * run_pass.c (one pass of layers on a backend), run_sample.c (the order of
+ * run_pass.c (one pass of layers on a backend), run_rerun.c (layers once more),
+ * run_capture.c (what of outputs travels), run_sample.c (the order of
  * passes, judgement), run_column.c (sim and bpu), run_verdict.c (culprits),
  * run_cause.c (why a culprit differs), run_other.c (a second slice), run_bad.c
  * (the worst samples), run_preflight.c (versions), run_chain.c (artefacts,
@@ -63,6 +64,9 @@ struct assay_sample_layer {
     uint32_t missing_tensor;
     /* Results on the reference's inputs, owned; NULL: not there. */
     void *result[ASSAY_COL_COUNT];
+    /* The digest of that, of its tiles' digests; where digests come alone. */
+    uint8_t digest[ASSAY_COL_COUNT][16];
+    bool has_digest[ASSAY_COL_COUNT];
 };
 
 /* A column of the compiled model in the sample that is under way. */
@@ -149,6 +153,7 @@ struct assay_run {
     struct assay_run_inputs *inputs_found; /* run_input.h, in arena; or NULL */
     struct assay_preflight preflight;
     struct assay_run_chain *chain; /* run_chain.h; NULL: a bundle's run */
+    struct assay_run_stats *stats; /* run_capture.h, one a layer; or NULL */
     struct assay_run_steps *steps; /* run_picture.c, in arena; or NULL */
 };
 
@@ -174,6 +179,10 @@ struct assay_pass {
  * r->error filled (not for --fail-fast and Ctrl-C). */
 int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
     ASSAY_MUST_CHECK;
+/* By tensor: what the pass takes where it does not compute it itself. */
+const void *const *assay_pass_source(const struct assay_run *r,
+                                     const struct assay_pass *pass);
+/* run_rerun.c */
 /* The wanted layers on the reference's inputs. A layer whose input the
  * reference lacks is run with what produces that input, from the last
  * tensors that it has. */

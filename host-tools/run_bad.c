@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host-tools/run_bad.h"
 
+#include "host-tools/run_capture.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,9 +88,13 @@ void assay_run_bad_lines(const struct assay_run *r, struct assay_lines *l)
 
         assay_run_bad_name(r, b->sample, name, sizeof(name));
         assay_message(one, sizeof(one),
-                      i == 0 ? ASSAY_MSG_BAD_FIRST : ASSAY_MSG_BAD_ONE, "name",
-                      name, "mismatch", assay_num_u(b->mismatch).text, "layer",
-                      r->s->layers[b->layer].name, NULL);
+                      assay_run_digests_only(r)
+                          ? (i == 0 ? ASSAY_MSG_BAD_FIRST_DIGEST
+                                    : ASSAY_MSG_BAD_ONE_DIGEST)
+                      : i == 0 ? ASSAY_MSG_BAD_FIRST
+                               : ASSAY_MSG_BAD_ONE,
+                      "name", name, "mismatch", assay_num_u(b->mismatch).text,
+                      "layer", r->s->layers[b->layer].name, NULL);
         snprintf(list + at, sizeof(list) - at, "%s%.150s", i > 0 ? ", " : "",
                  one);
     }
@@ -122,6 +128,7 @@ size_t assay_run_bad_samples(const struct assay_run *r,
             .name = r->s->layers[b->layer].name,
             .column = b->column,
             .mismatch = b->mismatch,
+            .by_digest = assay_run_digests_only(r),
         };
     }
     *out = v;

@@ -176,10 +176,13 @@ void assay_run_digest(struct assay_run *r, uint32_t layer,
     size_t count, bytes;
     uint8_t pair[2][16];
 
-    if (r->chain == NULL || data == NULL ||
-        assay_tensor_count(t, &count, &bytes, NULL) < 0)
+    if (r->chain == NULL || assay_tensor_count(t, &count, &bytes, NULL) < 0)
         return;
     d = &r->chain->digests[layer];
+    if (data == NULL) {
+        d->unknown[of] = true;
+        return;
+    }
     memcpy(pair[0], d->v[of], sizeof(pair[0]));
     assay_xxh128(data, bytes, pair[1]);
     assay_xxh128(pair, sizeof(pair), d->v[of]);
@@ -192,7 +195,7 @@ static void hex_of(const struct assay_run *r, uint32_t layer,
     const struct assay_run_digest *d = &r->chain->digests[layer];
 
     out[0] = '\0';
-    if (d->has[of])
+    if (d->has[of] && !d->unknown[of])
         assay_hex(d->v[of], sizeof(d->v[of]), out);
 }
 

@@ -21,6 +21,7 @@ enum assay_run_digest_of {
 struct assay_run_digest {
     uint8_t v[ASSAY_DIGEST_COUNT][16];
     bool has[ASSAY_DIGEST_COUNT];
+    bool unknown[ASSAY_DIGEST_COUNT]; /* in a sample no data was there */
 };
 struct assay_run_chain {
     struct assay_chain chain;
@@ -36,7 +37,8 @@ struct assay_run_chain {
  * one. */
 int assay_run_chain_open(struct assay_run *r, struct assay_err *err)
     ASSAY_MUST_CHECK;
-/* A layer's data in the sample that is open; once a sample. */
+/* A layer's data in the sample that is open; once a sample. NULL: it differs
+ * from all that is here, and is not known. */
 void assay_run_digest(struct assay_run *r, uint32_t layer,
                       enum assay_run_digest_of of, const void *data);
 /* When all samples are judged: is it stale? */

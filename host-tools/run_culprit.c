@@ -6,6 +6,7 @@
 
 #include "host-tools/report/report.h"
 #include "host-tools/run_bad.h"
+#include "host-tools/run_capture.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_input.h"
 #include "host-tools/run_pattern.h"
@@ -101,6 +102,15 @@ static uint64_t elements_of(const struct assay_run_layer *k,
     return d->count < k->cumulative.count ? k->cumulative.count : d->count;
 }
 
+static uint64_t tensor_elements(const struct assay_tensor *t)
+{
+    size_t elements = 0, bytes;
+
+    return assay_tensor_count(t, &elements, &bytes, NULL) < 0 || elements == 0
+               ? 1
+               : elements;
+}
+
 static void where_lines(const struct assay_run *r, const struct assay_tensor *t,
                         const struct assay_diff *d, uint64_t count,
                         struct assay_lines *l)
@@ -112,6 +122,14 @@ static void where_lines(const struct assay_run *r, const struct assay_tensor *t,
 
     bool nan = d->ref_nan + d->got_nan > 0;
 
+    if (d->by_digest) {
+        assay_message(text, sizeof(text), ASSAY_MSG_WHERE_TILES, "differing",
+                      assay_num_u(d->tiles_differing).text, "tiles",
+                      assay_num_u(d->tiles * (count / tensor_elements(t))).text,
+                      "first", assay_num_u(d->first_tile).text, NULL);
+        assay_line_add(l, "  where   ", text);
+        return;
+    }
     if (d->higher == d->mismatch)
         side = ASSAY_MSG_WHERE_UP;
     else if (d->higher == 0 && !nan) /* a NaN is neither */
@@ -182,6 +200,9 @@ static const char *column_state(const struct assay_run_layer *k,
         return assay_message(out, cap, ASSAY_MSG_COLUMN_UNSEEN, NULL);
     if (d->mismatch == 0)
         return assay_message(out, cap, ASSAY_MSG_COLUMN_EQUAL, NULL);
+    if (d->by_digest)
+        return assay_message(out, cap, ASSAY_MSG_COLUMN_TILES, "differing",
+                             assay_num_u(d->tiles_differing).text, NULL);
     return assay_message(out, cap, ASSAY_MSG_COLUMN_DIFF, "mismatch",
                          assay_num_u(d->mismatch).text, "count",
                          assay_num_u(elements_of(k, d)).text, NULL);
@@ -483,6 +504,7 @@ void assay_run_culprit_lines(const struct assay_run *r,
     else
         side_lines(r, sum->first_culprit, sum->first_column, l);
     assay_run_cause_lines(r, sum->first_culprit, sum->first_column, l);
+    assay_run_capture_line(r, l);
     assay_run_pattern_line(r, sum, l);
     if (r->o->command == ASSAY_CMD_PINPOINT)
         others_lines(r, sum, l);

@@ -4,6 +4,7 @@
 
 #include "host-tools/interrupt.h"
 #include "host-tools/messages.h"
+#include "host-tools/run_capture.h"
 #include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_probe.h"
@@ -29,10 +30,24 @@ static int out_of_memory(struct context *c)
                               NULL);
 }
 
+/* For what two engines say of each other. */
+static void keep_digest(struct context *c, uint32_t layer,
+                        const uint8_t *digests, size_t tiles)
+{
+    struct assay_sample_layer *n = &c->r->now[layer];
+
+    assay_xxh128(digests, tiles * 16, n->digest[c->pass->column]);
+    n->has_digest[c->pass->column] = true;
+}
+
+/* data NULL: it did not come. */
 static int keep_result(struct context *c, uint32_t layer, const void *data,
                        size_t bytes)
 {
     void **slot = &c->r->now[layer].result[c->pass->column];
+
+    if (data == NULL)
+        return 0;
 
     assay_free(*slot);
     *slot = assay_alloc(bytes > 0 ? bytes : 1);
@@ -141,6 +156,62 @@ static int bad_size(struct context *c, uint32_t layer, size_t got,
         assay_num_u(expected).text, NULL);
 }
 
+/* Its comparison with the reference, to where it belongs. data NULL: it did
+ * not come. */
+static int take_diff(struct context *c, uint32_t layer, const void *data,
+                     size_t bytes, struct assay_diff *d)
+{
+    d->sample = c->r->sample;
+    if (c->pass->column == ASSAY_COL_CPU && !c->pass->isolated &&
+        c->pass->judge == NULL)
+        return take_cumulative(c, layer, data, bytes, d);
+    return wanted(c, layer) ? take_isolated(c, layer, data, bytes, d) : 0;
+}
+
+static int take_digests(struct context *c, uint32_t layer,
+                        const uint8_t *digests, size_t tiles)
+{
+    struct assay_run *r = c->r;
+    const struct assay_tensor *t = &r->s->tensors[r->s->layers[layer].output];
+    const void *ref = r->values[r->s->layers[layer].output];
+    struct assay_diff d;
+    size_t elements, bytes;
+    int rc;
+
+    if (c->pass->judge != NULL && !c->pass->judge[layer])
+        return 0;
+    if (ref == NULL) {
+        r->now[layer].dirty = !assay_run_inputs_equal(r, layer);
+        return 0;
+    }
+    rc = assay_run_diff_digests(r, layer, ref, digests, tiles, &d);
+    if (rc < 0 || assay_tensor_count(t, &elements, &bytes, NULL) < 0) {
+        c->failed_here = true;
+        return assay_fail(&r->error, rc, "%s", assay_status_sentence(rc));
+    }
+    keep_digest(c, layer, digests, tiles);
+    return take_diff(c, layer, d.mismatch == 0 ? ref : NULL, bytes, &d);
+}
+
+/* Data where digests are judged: by a backend that sends it all the same. */
+static int digest_data(struct context *c, uint32_t layer, const void *data,
+                       size_t bytes, bool judge)
+{
+    size_t tiles = assay_tiles(bytes);
+    uint8_t *digests = assay_alloc(tiles * 16 + 1);
+    int rc = 0;
+
+    if (digests == NULL)
+        return out_of_memory(c);
+    assay_tile_digests(data, bytes, digests);
+    if (judge)
+        rc = take_digests(c, layer, digests, tiles);
+    else
+        keep_digest(c, layer, digests, tiles);
+    assay_free(digests);
+    return rc;
+}
+
 static int take(struct context *c, uint32_t layer, const void *data,
                 size_t bytes)
 {
@@ -151,6 +222,8 @@ static int take(struct context *c, uint32_t layer, const void *data,
 
     if (c->pass->reference)
         return take_reference(c, layer, data, bytes);
+    if (assay_run_by_digest(r, c->pass, layer))
+        return digest_data(c, layer, data, bytes, true);
     if (c->pass->judge != NULL && !c->pass->judge[layer])
         return 0;
     if (c->pass->column >= ASSAY_COL_SIM) {
@@ -163,13 +236,56 @@ static int take(struct context *c, uint32_t layer, const void *data,
         return 0;
     }
     assay_diff_tensor(t, ref, data, &r->layers[layer].tol, &d);
-    d.sample = r->sample;
-    if (c->pass->column == ASSAY_COL_CPU && !c->pass->isolated &&
+    if (assay_run_digests_only(r) &&
+        digest_data(c, layer, data, bytes, false) < 0)
+        return ASSAY_EMEMORY;
+    return take_diff(c, layer, data, bytes, &d);
+}
+
+/* A layer has a result: by whom, and how long it took. */
+static void note_result(struct context *c, uint32_t layer, const char *kernel,
+                        uint64_t time_us)
+{
+    struct assay_run *r = c->r;
+    struct assay_run_layer *k = &r->layers[layer];
+
+    r->is_running = false;
+    if (c->pass->column != ASSAY_COL_CPU)
+        return;
+    if (!r->now[layer].facts.isolated_run && !c->pass->isolated &&
         c->pass->judge == NULL)
-        return take_cumulative(c, layer, data, bytes, &d);
-    if (wanted(c, layer))
-        return take_isolated(c, layer, data, bytes, &d);
-    return 0;
+        k->n_received++;
+    snprintf(k->kernel, sizeof(k->kernel), "%s", kernel != NULL ? kernel : "");
+    k->time_us += time_us;
+    assay_progress_layer(&r->progress, r->s->layers[layer].name);
+}
+
+/* Goes on, or not. */
+static int next(struct context *c)
+{
+    c->r->interrupted = assay_interrupted();
+    return c->r->interrupted != 0 || c->r->stopped ? ASSAY_ECANCELLED : 0;
+}
+
+static int on_digests(void *self, uint32_t layer, const uint8_t *digests,
+                      size_t tiles, const char *kernel, uint64_t time_us)
+{
+    struct context *c = self;
+    int rc;
+
+    if (layer >= c->r->s->n_layers)
+        return bad_size(c, 0, 0, 0);
+    note_result(c, layer, kernel, time_us);
+    rc = take_digests(c, layer, digests, tiles);
+    return rc < 0 ? rc : next(c);
+}
+
+static void on_stats(void *self, uint32_t layer, const struct assay_stats *s)
+{
+    struct context *c = self;
+
+    if (layer < c->r->s->n_layers)
+        assay_run_stats_take(c->r, c->pass, layer, s, NULL);
 }
 
 static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
@@ -177,42 +293,30 @@ static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
 {
     struct context *c = self;
     struct assay_run *r = c->r;
-    struct assay_run_layer *k;
+    bool all = c->pass->column == ASSAY_COL_CPU && c->pass->judge == NULL;
     size_t elements, expected;
     int rc;
 
     if (layer >= r->s->n_layers)
         return bad_size(c, 0, bytes, 0);
-    k = &r->layers[layer];
     rc = assay_tensor_count(&r->s->tensors[r->s->layers[layer].output],
                             &elements, &expected, &r->error);
     if (rc < 0 || bytes != expected)
         return bad_size(c, layer, bytes, expected);
-    r->is_running = false;
-    if (c->pass->column == ASSAY_COL_CPU) {
-        if (!r->now[layer].facts.isolated_run && !c->pass->isolated &&
-            c->pass->judge == NULL)
-            k->n_received++;
-        snprintf(k->kernel, sizeof(k->kernel), "%s",
-                 kernel != NULL ? kernel : "");
-        k->time_us += time_us;
-        if (r->saving != NULL && c->pass->judge == NULL) {
-            rc = assay_run_save(r, layer, data, &r->error);
-            if (rc < 0) {
-                c->failed_here = true;
-                return rc;
-            }
+    note_result(c, layer, kernel, time_us);
+    if (all && r->saving != NULL) {
+        rc = assay_run_save(r, layer, data, &r->error);
+        if (rc < 0) {
+            c->failed_here = true;
+            return rc;
         }
-        if (r->p.c.record != NULL && !c->pass->isolated &&
-            c->pass->judge == NULL)
-            assay_run_replay_take(r, layer, data);
-        assay_progress_layer(&r->progress, r->s->layers[layer].name);
     }
+    if (all && r->p.c.record != NULL && !c->pass->isolated &&
+        !assay_run_digests_only(r))
+        assay_run_replay_take(r, layer, data);
+    assay_run_stats_take(r, c->pass, layer, NULL, data);
     rc = take(c, layer, data, bytes);
-    if (rc < 0)
-        return rc;
-    r->interrupted = assay_interrupted();
-    return r->interrupted != 0 || r->stopped ? ASSAY_ECANCELLED : 0;
+    return rc < 0 ? rc : next(c);
 }
 
 static int on_missing(void *self, uint32_t layer, uint32_t tensor)
@@ -246,8 +350,8 @@ static void on_probe(void *self, uint32_t layer, const struct assay_probe *p)
         assay_run_probe_told(c->r, c->pass, layer, p);
 }
 
-static const void *const *source_of(const struct assay_run *r,
-                                    const struct assay_pass *pass)
+const void *const *assay_pass_source(const struct assay_run *r,
+                                     const struct assay_pass *pass)
 {
     return pass->source != NULL ? pass->source : (const void *const *)r->values;
 }
@@ -258,7 +362,7 @@ static size_t fill_given(const struct assay_run *r,
                          struct assay_run_tensor *given)
 {
     const struct assay_slice *s = r->s;
-    const void *const *values = source_of(r, pass);
+    const void *const *values = assay_pass_source(r, pass);
     size_t n = 0;
 
     if (!pass->isolated) { /* what this run computes itself */
@@ -323,6 +427,8 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
     struct assay_results results = {
         .self = &c,
         .layer = on_layer,
+        .digests = on_digests,
+        .stats = on_stats,
         .missing = on_missing,
         .probe = on_probe,
         .begin = on_begin,
@@ -334,20 +440,26 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
         .sample = r->sample,
         .layer_timeout_ms = r->o->layer_timeout_ms,
         .probe_work = assay_run_probe_ask(r, pass),
+        .capture = pass->backend == r->board ? assay_run_capture(r, pass)
+                                             : ASSAY_CAPTURE_FULL,
     };
     struct assay_err err = {0};
     bool *seen = assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*seen));
     struct assay_run_tensor *given =
         assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*given));
+    struct assay_run_tensor *expect =
+        assay_calloc((size_t)r->s->n_tensors + 1, sizeof(*expect));
     int rc;
 
     r->is_running = false;
-    if (seen == NULL || given == NULL) {
+    if (seen == NULL || given == NULL || expect == NULL) {
         rc = out_of_memory(&c);
         goto out;
     }
     run.given = given;
     run.n_given = fill_given(r, pass, seen, given);
+    run.expect = expect;
+    run.n_expect = assay_run_expect(r, pass, expect);
     count_rerun(r, pass, &run);
     rc = pass->backend == r->board ? assay_run_load(r, r->s, &err) : 0;
     assay_interrupt_request(true);
@@ -363,177 +475,6 @@ int assay_run_pass(struct assay_run *r, const struct assay_pass *pass)
 out:
     assay_free(seen);
     assay_free(given);
+    assay_free(expect);
     return rc;
-}
-
-/* Marks what must be computed to have the layer; false: it cannot be had.
- * Producers come first in execution order: one walk back finds all. */
-static bool need(const struct assay_run *r, const void *const *values,
-                 uint32_t layer, bool *mask)
-{
-    mask[layer] = true;
-    for (uint32_t i = layer + 1; i-- > 0;) {
-        const struct assay_layer *l = &r->s->layers[i];
-
-        if (!mask[i])
-            continue;
-        /* A column is not judged by layers that are not to be run. */
-        if (l->op == ASSAY_OP_SKIPPED ||
-            (values != r->values && !r->layers[i].run))
-            return false;
-        for (uint32_t j = 0; j < l->n_inputs; j++) {
-            uint32_t t = l->inputs[j];
-            int64_t p = assay_run_producer(r, t);
-
-            if (r->s->tensors[t].role == ASSAY_ROLE_CONSTANT ||
-                values[t] != NULL)
-                continue;
-            if (p < 0 || p >= (int64_t)i)
-                return false;
-            mask[p] = true;
-        }
-    }
-    return true;
-}
-
-static bool inputs_known(const struct assay_run *r, const void *const *values,
-                         uint32_t layer)
-{
-    const struct assay_layer *l = &r->s->layers[layer];
-
-    for (uint32_t j = 0; j < l->n_inputs; j++) {
-        if (r->s->tensors[l->inputs[j]].role != ASSAY_ROLE_CONSTANT &&
-            values[l->inputs[j]] == NULL)
-            return false;
-    }
-    return true;
-}
-
-/* Would a layer of the pass compute what another one must be given? */
-static bool conflicts(const struct assay_run *r, const void *const *values,
-                      const bool *mask)
-{
-    for (uint32_t i = 0; i < r->s->n_layers; i++) {
-        const struct assay_layer *l = &r->s->layers[i];
-
-        for (uint32_t j = 0; j < l->n_inputs && mask[i]; j++) {
-            int64_t p = assay_run_producer(r, l->inputs[j]);
-
-            if (p >= 0 && mask[p] && values[l->inputs[j]] != NULL)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Which layers are to be run on given tensors; one byte a layer each. */
-struct segments {
-    bool *left;  /* wanted and not yet run */
-    bool *mask;  /* run in this pass */
-    bool *judge; /* and compared */
-    bool *trial;
-};
-
-/* As many segments as go together without one computing what another is to be
- * given. false: none is left. */
-static bool next_pass(const struct assay_run *r, const void *const *values,
-                      struct segments *s)
-{
-    size_t n = r->s->n_layers;
-    bool any = false;
-
-    memset(s->mask, 0, n);
-    memset(s->judge, 0, n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!s->left[i])
-            continue;
-        memcpy(s->trial, s->mask, n);
-        if (!need(r, values, i, s->trial)) {
-            s->left[i] = false; /* it cannot be had */
-            continue;
-        }
-        if (conflicts(r, values, s->trial))
-            continue;
-        memcpy(s->mask, s->trial, n);
-        s->left[i] = false;
-        s->judge[i] = true;
-        any = true;
-    }
-    return any;
-}
-
-static int run_segments(struct assay_run *r, struct assay_pass *pass,
-                        struct segments *s)
-{
-    const void *const *values = source_of(r, pass);
-    bool any = false;
-    int rc = 0;
-
-    for (uint32_t i = 0; i < r->s->n_layers; i++) {
-        s->mask[i] = s->left[i] && inputs_known(r, values, i);
-        s->left[i] = s->left[i] && !s->mask[i];
-        any = any || s->mask[i];
-    }
-    pass->isolated = true;
-    pass->layers = pass->judge = s->mask;
-    if (any)
-        rc = assay_run_pass(r, pass);
-    pass->isolated = false;
-    pass->judge = s->judge;
-    while (rc == 0 && next_pass(r, values, s))
-        rc = assay_run_pass(r, pass);
-    return rc;
-}
-
-static int run_on(struct assay_run *r, struct assay_pass *pass,
-                  const bool *wanted_layers)
-{
-    size_t n = (size_t)r->s->n_layers + 1;
-    struct segments s = {
-        .left = assay_calloc(n, 1),
-        .mask = assay_calloc(n, 1),
-        .judge = assay_calloc(n, 1),
-        .trial = assay_calloc(n, 1),
-    };
-    int rc;
-
-    if (s.left == NULL || s.mask == NULL || s.judge == NULL ||
-        s.trial == NULL) {
-        rc = assay_fail_message(&r->error, ASSAY_EMEMORY, ASSAY_MSG_MEMORY,
-                                NULL);
-    } else {
-        memcpy(s.left, wanted_layers, r->s->n_layers);
-        rc = run_segments(r, pass, &s);
-    }
-    assay_free(s.left);
-    assay_free(s.mask);
-    assay_free(s.judge);
-    assay_free(s.trial);
-    return rc;
-}
-
-int assay_run_on_reference(struct assay_run *r, struct assay_backend *backend,
-                           enum assay_column column, uint32_t cpumask,
-                           const bool *wanted_layers)
-{
-    struct assay_pass pass = {
-        .backend = backend,
-        .column = column,
-        .cpumask = cpumask,
-    };
-
-    return run_on(r, &pass, wanted_layers);
-}
-
-int assay_run_on_side(struct assay_run *r, enum assay_case_side side,
-                      const bool *wanted_layers)
-{
-    struct assay_pass pass = {
-        .backend = r->board,
-        .column = assay_side_column(side),
-        .cpumask = r->o->cpumask,
-        .source = (const void *const *)r->sides[side].values,
-    };
-
-    return run_on(r, &pass, wanted_layers);
 }

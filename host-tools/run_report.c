@@ -8,6 +8,7 @@
 
 #include "host-tools/report/report.h"
 #include "host-tools/run_bad.h"
+#include "host-tools/run_capture.h"
 #include "host-tools/run_chain.h"
 #include "host-tools/run_failing.h"
 #include "host-tools/run_input.h"
@@ -251,6 +252,7 @@ static int write_report(struct assay_run *r, const struct output *out,
             fill_row(r, order[i].index, &row, &through);
             fill_vendor(r, &row);
             assay_run_chain_row(r, &row);
+            assay_run_capture_row(r, &row);
             if (w->row(report, &row) < 0)
                 break; /* close tells it */
         }
@@ -311,6 +313,7 @@ static void fill_head(struct assay_run *r, const struct assay_run_summary *sum,
         .samples = r->n_samples,
         .cpumask = r->o->cpumask,
         .mode = modes[r->o->mode],
+        .capture = assay_run_capture_name(r),
         .argv = (const char *const *)argv,
         .argc = (size_t)argc,
         .columns = columns_of(r),

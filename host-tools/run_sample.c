@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host-tools/messages.h"
+#include "host-tools/run_capture.h"
 #include "host-tools/run_chain.h"
 #include "host-tools/run_bad.h"
 #include "host-tools/run_cause.h"
@@ -186,6 +187,13 @@ static void relate(struct assay_run *r, uint32_t layer,
     struct assay_tolerance tol = r->layers[layer].tol;
     struct assay_diff d;
 
+    if (n->has_digest[a] && n->has_digest[b]) {
+        if (memcmp(n->digest[a], n->digest[b], 16) != 0)
+            *out = ASSAY_REL_DIFFERS;
+        else if (*out == ASSAY_REL_UNKNOWN)
+            *out = ASSAY_REL_EQUAL;
+        return;
+    }
     if (n->result[a] == NULL || n->result[b] == NULL)
         return;
     tol.max_lsb = 0; /* two engines: integers are equal or not */
@@ -204,17 +212,22 @@ static int share_columns(struct assay_run *r, uint32_t layer)
     size_t elements, bytes;
     unsigned last = r->o->local ? ASSAY_COL_HOST : ASSAY_COL_CPU_SCALAR;
 
-    if (!r->scalar_only || n->result[ASSAY_COL_CPU] == NULL ||
+    if (!r->scalar_only ||
+        (n->result[ASSAY_COL_CPU] == NULL && !n->has_digest[ASSAY_COL_CPU]) ||
         assay_tensor_count(t, &elements, &bytes, NULL) < 0)
         return 0;
     /* The whole run was scalar: it stands for these columns too. */
     for (unsigned c = last; c <= ASSAY_COL_CPU_SCALAR; c++) {
-        if (n->result[c] != NULL)
+        if (n->result[c] != NULL || n->has_digest[c])
             continue;
-        n->result[c] = assay_alloc(bytes > 0 ? bytes : 1);
-        if (n->result[c] == NULL)
-            return ASSAY_EMEMORY;
-        memcpy(n->result[c], n->result[ASSAY_COL_CPU], bytes);
+        n->has_digest[c] = n->has_digest[ASSAY_COL_CPU];
+        memcpy(n->digest[c], n->digest[ASSAY_COL_CPU], sizeof(n->digest[c]));
+        if (n->result[ASSAY_COL_CPU] != NULL) {
+            n->result[c] = assay_alloc(bytes > 0 ? bytes : 1);
+            if (n->result[c] == NULL)
+                return ASSAY_EMEMORY;
+            memcpy(n->result[c], n->result[ASSAY_COL_CPU], bytes);
+        }
         k->column_seen[c] = true;
         k->column[c] = k->isolated;
     }
@@ -345,7 +358,8 @@ static int passes(struct assay_run *r, struct assay_judgement *j, bool *mask,
     rc = run_columns(r, j, mask);
     if (rc == 0 && !stopped && r->interrupted == 0)
         rc = assay_run_sides_judge(r);
-    assay_run_causes_take(r, j);
+    if (!assay_run_digests_only(r))
+        assay_run_causes_take(r, j);
     assay_run_bad_take(r, j);
     r->stopped = r->stopped || stopped;
     return rc;
@@ -396,6 +410,7 @@ int assay_run_sample(struct assay_run *r, uint32_t sample,
         if (rc < 0)
             rc = 0; /* told by r->error, r->stopped, r->interrupted */
         settle(r, j);
+        assay_run_stats_settle(r);
         if (r->error.code == 0 && r->interrupted == 0)
             assay_run_probe_take(r);
         if (r->saving != NULL)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host-tools/run_lines.h"
+#include "host-tools/run_capture.h"
 
 /* "sim: 11 observed: 1 exact, 3 diverged; 6 not observed" */
 static const char *column_counts(const struct assay_run_summary *sum,
@@ -247,6 +247,7 @@ void assay_run_tail_lines(struct assay_run *r,
     else if (!sum->has_verdict || assay_run_only_inherited(sum))
         assay_line_add(
             l, "", assay_run_sentence(r, sum, sentence, sizeof(sentence), &id));
+    assay_run_stats_lines(r, l);
     if (r->error.code != 0 || r->interrupted != 0) {
         const char *why = r->error.code != 0
                               ? r->error.text

@@ -7,10 +7,13 @@
 #include "lib/core/buf.h"
 #include "proto/assay.pb-c.h"
 #include "proto/codec_alloc.h"
+#include "proto/codec_capture.h"
 #include "proto/codec_info.h"
 
-/* A header of 1 MiB cannot honestly need more than this when decoded. */
-#define DECODE_BUDGET (32u * 1024 * 1024)
+/* What an honest header may need when decoded: digests and texts come over
+ * as they are, and what is many small fields (a probe) is small. */
+#define DECODE_BUDGET(header_bytes) \
+    ((size_t)256 * 1024 + (size_t)4 * (header_bytes))
 #define OWNER_MAX 200
 #define NOTE_KEY_MAX 64
 #define NOTE_TEXT_MAX (64u * 1024)
@@ -151,8 +154,12 @@ static int get_run_start(const Assay__Pb__RunStart *in,
     if (in->layers.len > ASSAY_MAX_LAYERS / 8)
         return bad_field(err, ASSAY_MSG_RUN_START, "layers length",
                          in->layers.len, "at most 8192 bytes");
+    if (in->capture > ASSAY_CAPTURE_STATS)
+        return bad_field(err, ASSAY_MSG_RUN_START, "capture", in->capture,
+                         "0..3");
     *out = (struct assay_msg_run_start){
         .run = in->run,
+        .capture = (enum assay_capture)in->capture,
         .isolated = in->mode == ASSAY__PB__RUN_MODE__RUN_MODE_ISOLATED,
         .layers = in->layers.len > 0 ? in->layers.data : NULL,
         .layers_bytes = in->layers.len,
@@ -343,6 +350,12 @@ static int get_results(struct assay_msg *m, const Assay__Pb__Envelope *env,
         return 0;
     case ASSAY_MSG_LAYER_PROBE:
         return get_probe(env->layer_probe, &m->u.layer_probe, err);
+    case ASSAY_MSG_LAYER_STATS:
+        return assay_codec_layer_stats(env->layer_stats, &m->u.layer_stats,
+                                       err);
+    case ASSAY_MSG_LAYER_TILES:
+        return assay_codec_layer_tiles(env->layer_tiles, &m->u.layer_tiles,
+                                       err);
     case ASSAY_MSG_RUN_END:
         m->u.run_end.run = env->run_end->run;
         m->u.run_end.layers_done = env->run_end->layers_done;
@@ -401,6 +414,7 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
         m->u.hello_ack.version = env->hello_ack->version;
         m->u.hello_ack.version_min = env->hello_ack->version_min;
         m->u.hello_ack.version_max = env->hello_ack->version_max;
+        m->u.hello_ack.captures = env->hello_ack->captures;
         assay_codec_get_info(env->hello_ack->info, &m->u.hello_ack.info);
         return 0;
     case ASSAY_MSG_STATUS_REPLY:
@@ -423,6 +437,8 @@ static int get_body(struct assay_msg *m, const Assay__Pb__Envelope *env,
                            err);
     case ASSAY_MSG_RUN_START:
         return get_run_start(env->run_start, &m->u.run_start, err);
+    case ASSAY_MSG_RUN_EXPECT:
+        return assay_codec_run_expect(env->run_expect, &m->u.run_expect, err);
     case ASSAY_MSG_CREDIT: m->u.number = env->credit->bytes; return 0;
     case ASSAY_MSG_CANCEL: m->u.number = env->cancel->run; return 0;
     case ASSAY_MSG_SELF_TEST:
@@ -490,7 +506,7 @@ int assay_msg_decode(struct assay_msg *out, const struct assay_frame *frame,
 
     if (o == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a message");
-    assay_codec_alloc_init(&o->alloc, DECODE_BUDGET);
+    assay_codec_alloc_init(&o->alloc, DECODE_BUDGET(frame->header_bytes));
     o->env = assay__pb__envelope__unpack(&o->alloc.pb, frame->header_bytes,
                                          frame->header);
     if (o->env == NULL) {

@@ -18,10 +18,12 @@
 #include <stdint.h>
 
 #include "lib/core/buf.h"
+#include "lib/core/capture.h"
 #include "lib/core/err.h"
 #include "lib/core/hash.h"
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"
+#include "lib/core/stats.h"
 #include "proto/frame.h"
 
 /* ASSAY_MESSAGE(NAME, number, sender): sender is CLIENT or AGENT or BOTH.
@@ -55,6 +57,7 @@ enum assay_health {
 
 struct assay_msg_hello_ack {
     uint32_t version, version_min, version_max;
+    uint32_t captures; /* bit k: enum assay_capture k; 0: FULL alone */
     struct assay_msg_info info;
 };
 
@@ -85,9 +88,24 @@ struct assay_msg_run_tensor {
     uint64_t total, offset;
 };
 
+/* Digests of a tensor's tiles, some of all. In one message at most so many. */
+#define ASSAY_TILE_DIGEST 16u
+#define ASSAY_EXPECT_DIGESTS 32768u
+#define ASSAY_TILES_DIGESTS 4096u
+struct assay_msg_run_expect {
+    uint32_t tensor;
+    uint64_t tiles, first; /* first + n <= tiles */
+    const uint8_t *digests;
+    size_t n; /* 1.. */
+};
+
+/* Bits of the captures that this build knows. */
+#define ASSAY_CAPTURES_ALL 15u
+
 struct assay_msg_run_start {
     uint32_t run;
     bool isolated;
+    enum assay_capture capture;
     const uint8_t *layers; /* bitmap, NULL: all */
     size_t layers_bytes;
     uint32_t cpumask, sample;
@@ -147,6 +165,21 @@ struct assay_msg_self_test {
     uint64_t time_us; /* END: of all */
 };
 
+/* Of the layer that is under way. They take credit: the one this much, more
+ * than its header can have, the other its digests. */
+#define ASSAY_STATS_CREDIT 1024u
+struct assay_msg_layer_stats {
+    uint32_t run, layer;
+    struct assay_stats stats; /* assay_stats_bad_field() finds nothing */
+};
+
+struct assay_msg_layer_tiles {
+    uint32_t run, layer;
+    uint64_t first;
+    const uint8_t *digests;
+    size_t n; /* 1.. */
+};
+
 struct assay_msg_missing {
     uint32_t run, layer, tensor;
 };
@@ -191,12 +224,15 @@ struct assay_msg {
         struct assay_msg_blob blob;       /* PUT; STORED, LOAD: sha256 */
         struct assay_msg_loaded loaded;
         struct assay_msg_run_tensor run_tensor;
+        struct assay_msg_run_expect run_expect;
         struct assay_msg_run_start run_start;
         struct assay_msg_layer_begin layer_begin;
         struct assay_msg_chunk chunk;
         struct assay_msg_layer_end layer_end;
         struct assay_msg_missing missing;
         struct assay_msg_layer_probe layer_probe;
+        struct assay_msg_layer_stats layer_stats;
+        struct assay_msg_layer_tiles layer_tiles;
         struct assay_msg_run_end run_end;
         struct assay_msg_note note;
         struct assay_msg_note_tensor note_tensor;

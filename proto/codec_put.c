@@ -38,12 +38,15 @@ struct scratch {
         Assay__Pb__SliceLoaded slice_loaded;
         Assay__Pb__RunTensor run_tensor;
         Assay__Pb__RunStart run_start;
+        Assay__Pb__RunExpect run_expect;
         Assay__Pb__LayerBegin layer_begin;
         Assay__Pb__Chunk chunk;
         Assay__Pb__LayerEnd layer_end;
         Assay__Pb__LayerMissing layer_missing;
         Assay__Pb__RunEnd run_end;
         Assay__Pb__LayerProbe layer_probe;
+        Assay__Pb__LayerStats layer_stats;
+        Assay__Pb__LayerTiles layer_tiles;
         Assay__Pb__Credit credit;
         Assay__Pb__Cancel cancel;
         Assay__Pb__Ping ping;
@@ -99,6 +102,7 @@ static void put_session(struct scratch *s, const struct assay_msg *m)
         s->u.hello_ack.version = m->u.hello_ack.version;
         s->u.hello_ack.version_min = m->u.hello_ack.version_min;
         s->u.hello_ack.version_max = m->u.hello_ack.version_max;
+        s->u.hello_ack.captures = m->u.hello_ack.captures;
         s->u.hello_ack.info =
             assay_codec_put_info(&s->info, &m->u.hello_ack.info);
         break;
@@ -219,6 +223,17 @@ static void put_run_start(struct scratch *s,
     s->u.run_start.stall_timeout_ms = r->stall_timeout_ms;
     s->u.run_start.credit = r->credit;
     s->u.run_start.probe_work = r->probe_work;
+    s->u.run_start.capture = (uint32_t)r->capture;
+}
+
+static void put_run_expect(struct scratch *s,
+                           const struct assay_msg_run_expect *e)
+{
+    BODY(s, run_expect, RUN_EXPECT);
+    s->u.run_expect.tensor = e->tensor;
+    s->u.run_expect.tiles = e->tiles;
+    s->u.run_expect.first = e->first;
+    s->u.run_expect.digests = bin(e->digests, e->n * ASSAY_TILE_DIGEST);
 }
 
 static void put_layer_begin(struct scratch *s,
@@ -293,6 +308,42 @@ static void put_probe(struct scratch *s, const struct assay_msg_layer_probe *m)
     put_probe_facts(s, p);
 }
 
+static void put_stats(struct scratch *s, const struct assay_msg_layer_stats *m)
+{
+    const struct assay_stats *v = &m->stats;
+    Assay__Pb__LayerStats *o = &s->u.layer_stats;
+
+    assert(assay_stats_bad_field(v) == NULL);
+    BODY(s, layer_stats, LAYER_STATS);
+    o->run = m->run;
+    o->layer = m->layer;
+    o->count = v->count;
+    o->zeros = v->zeros;
+    o->at_low = v->at_low;
+    o->at_high = v->at_high;
+    o->is_float = v->is_float != 0;
+    o->min = v->min;
+    o->max = v->max;
+    o->sum_low = v->sum_low;
+    o->sum_high = v->sum_high;
+    o->nan = v->nan;
+    o->inf = v->inf;
+    o->real_min = v->real_min;
+    o->real_max = v->real_max;
+    o->real_sum = v->real_sum;
+    o->n_bins = ASSAY_STATS_BINS;
+    o->bins = (uint64_t *)(uintptr_t)v->bins;
+}
+
+static void put_tiles(struct scratch *s, const struct assay_msg_layer_tiles *m)
+{
+    BODY(s, layer_tiles, LAYER_TILES);
+    s->u.layer_tiles.run = m->run;
+    s->u.layer_tiles.layer = m->layer;
+    s->u.layer_tiles.first = m->first;
+    s->u.layer_tiles.digests = bin(m->digests, m->n * ASSAY_TILE_DIGEST);
+}
+
 static void put_run(struct scratch *s, const struct assay_msg *m)
 {
     switch (m->type) {
@@ -303,6 +354,7 @@ static void put_run(struct scratch *s, const struct assay_msg *m)
         s->u.run_tensor.offset = m->u.run_tensor.offset;
         break;
     case ASSAY_MSG_RUN_START: put_run_start(s, &m->u.run_start); break;
+    case ASSAY_MSG_RUN_EXPECT: put_run_expect(s, &m->u.run_expect); break;
     case ASSAY_MSG_LAYER_BEGIN: put_layer_begin(s, &m->u.layer_begin); break;
     case ASSAY_MSG_CHUNK:
         BODY(s, chunk, CHUNK);
@@ -326,6 +378,8 @@ static void put_run(struct scratch *s, const struct assay_msg *m)
         s->u.layer_missing.tensor = m->u.missing.tensor;
         break;
     case ASSAY_MSG_LAYER_PROBE: put_probe(s, &m->u.layer_probe); break;
+    case ASSAY_MSG_LAYER_STATS: put_stats(s, &m->u.layer_stats); break;
+    case ASSAY_MSG_LAYER_TILES: put_tiles(s, &m->u.layer_tiles); break;
     case ASSAY_MSG_RUN_END:
         BODY(s, run_end, RUN_END);
         s->u.run_end.run = m->u.run_end.run;

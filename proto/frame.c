@@ -55,6 +55,27 @@ void assay_frame_decoder_close(struct assay_frame_decoder *d)
     d->used = 0;
 }
 
+void assay_frame_limit(struct assay_frame_decoder *d, uint32_t header_max,
+                       uint32_t payload_max)
+{
+    d->header_max = header_max;
+    d->payload_max = payload_max;
+}
+
+void assay_frame_trim(struct assay_frame_decoder *d)
+{
+    struct assay_buf rest;
+
+    assay_buf_consume(&d->buf, d->used);
+    d->used = 0;
+    assay_buf_init(&rest);
+    /* Without memory for the small one the large one stays. */
+    if (assay_buf_append(&rest, d->buf.data, d->buf.len) < 0)
+        return;
+    assay_buf_close(&d->buf);
+    d->buf = rest;
+}
+
 size_t assay_frame_pending(const struct assay_frame_decoder *d)
 {
     return d->buf.len - d->used;
@@ -102,6 +123,16 @@ static int check_prefix(const struct assay_frame_decoder *d, const uint8_t *p,
                           "frame %u: header of %u bytes exceeds the header "
                           "cap of %u",
                           seq, header, ASSAY_HEADER_MAX);
+    if (d->header_max > 0 && header > d->header_max)
+        return assay_fail(err, ASSAY_EPROTOCOL,
+                          "frame %u: header of %u bytes exceeds the %u that "
+                          "may come now",
+                          seq, header, d->header_max);
+    if (d->header_max > 0 && payload > d->payload_max)
+        return assay_fail(err, ASSAY_EPROTOCOL,
+                          "frame %u: payload of %u bytes exceeds the %u that "
+                          "may come now",
+                          seq, payload, d->payload_max);
     if (payload > cap)
         return assay_fail(err, ASSAY_EPROTOCOL,
                           "frame %u: payload of %u bytes exceeds the %s cap "
@@ -117,8 +148,8 @@ static int check_prefix(const struct assay_frame_decoder *d, const uint8_t *p,
 int assay_frame_next(struct assay_frame_decoder *d, struct assay_frame *out,
                      struct assay_err *err)
 {
-    const uint8_t *p = d->buf.data + d->used;
     size_t have = d->buf.len - d->used;
+    const uint8_t *p; /* there is none while the buffer is empty */
     uint32_t header, payload;
     uint64_t hash;
     int rc;
@@ -128,6 +159,7 @@ int assay_frame_next(struct assay_frame_decoder *d, struct assay_frame *out,
                           "the stream is broken: an earlier frame was refused");
     if (have < ASSAY_FRAME_PREFIX)
         return 0;
+    p = d->buf.data + d->used;
     rc = check_prefix(d, p, err);
     if (rc < 0) {
         d->failed = true;

@@ -50,6 +50,7 @@ struct assay_frame_decoder {
     bool from_agent;   /* direction that is expected */
     bool header_good;  /* the header at `used` was hashed already */
     bool failed;       /* a stream does not recover */
+    uint32_t header_max, payload_max; /* see assay_frame_limit() */
 };
 
 void assay_frame_decoder_init(struct assay_frame_decoder *d, bool from_agent);
@@ -61,6 +62,13 @@ int assay_frame_push(struct assay_frame_decoder *d, const void *data, size_t n,
 /* 1: *out is the next frame; 0: bytes are missing; negative ASSAY_E*. */
 int assay_frame_next(struct assay_frame_decoder *d, struct assay_frame *out,
                      struct assay_err *err) ASSAY_MUST_CHECK;
+/* Tighter caps than the protocol's for frames that are not begun yet; a
+ * header_max of 0: the protocol's. */
+void assay_frame_limit(struct assay_frame_decoder *d, uint32_t header_max,
+                       uint32_t payload_max);
+/* Gives memory back that the bytes held do not need. What next() gave out is
+ * gone. */
+void assay_frame_trim(struct assay_frame_decoder *d);
 /* Bytes of an unfinished frame that are held: what a cut stream lost. */
 size_t assay_frame_pending(const struct assay_frame_decoder *d);
 

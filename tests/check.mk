@@ -10,11 +10,17 @@
 #? make check-vectors   golden vectors of the arithmetic
 #? make check-e2e       tests/e2e on real programs
 #? make check-hostile   bad input to sanitized programs
+#? make check-soak      60 s of runs with cancels, cuts, kills, stalls
 #? make check-fuzz      corpora and mutations replayed under ASan and UBSan
 #? make check-oracle    against onnxruntime's own tensors, and mlir-opt
 #? make check-horizon   fixed-point models against exact integers
 #? make check-natural   onnxruntime against itself on aarch64 (not in check)
-#? make fuzz            libFuzzer programs (needs clang-14)
+#? make bench-agent     size, start and memory of the agent
+#? make check-valgrind  the agent and its workers under memcheck
+#? make check-tsan      the agent under ThreadSanitizer (not in check)
+#? make soak            2,000 runs of that kind (SOAK_SEED=N)
+#? make cover           lines that fuzzing reaches, a parser
+#? make fuzz T=60       libFuzzer, T seconds a parser (needs clang-14)
 
 QEMU ?= qemu-aarch64
 # report: a file that the formatter would change is a skip, not a failure.
@@ -22,7 +28,8 @@ CHECK_FORMAT ?= strict
 # Cheapest first; of the rest the longest first, since two run at a time.
 CHECKS ?= check-headers check-layers check-symbols check-format \
 	check-registry check-isa check-unit check-vectors check-horizon \
-	check-oracle check-kernels check-fuzz check-sweep check-hostile check-e2e
+	check-oracle check-kernels check-fuzz check-sweep check-hostile \
+	check-soak check-valgrind check-e2e
 .PHONY: $(CHECKS) check check-natural demo deps deps-demo build-check fuzz \
 	unit-x86_64 unit-x86_64-san unit-aarch64 fuzz-replay
 
@@ -118,10 +125,34 @@ check-horizon: x86_64 aarch64
 
 # ---- programs ------------------------------------------------------------------
 
-check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer
+check-e2e: x86_64 aarch64 x86_64-san $(BUILD)/x86_64/tests/support/peer \
+		$(BUILD)/x86_64/tests/perf/agent_figures \
+		$(HOSTILE:%=$(BUILD)/x86_64/tests/unit/%)
 	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[0-7]*'
-check-hostile: x86_64-san
-	@BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh 't[89]*'
+# The tables of hostile peers run here too, alone and by name.
+HOSTILE := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_hostile_*.c))
+check-hostile: x86_64-san $(HOSTILE:%=$(BUILD)/x86_64-san/tests/unit/%)
+	@tests/run-sum.sh \
+		peers 'UNIT="$(HOSTILE)" tests/run-unit.sh $(BUILD)/x86_64-san' \
+		scripts 'BUILD=$(BUILD) QEMU=$(QEMU) tests/run-e2e.sh "t[89]*"'
+
+# Runs at one agent, with cancels, cuts, resets, kills and stalls at random
+# places; the long form is in bench.mk.
+SOAK := $(BUILD)/x86_64/tests/soak/soak
+check-soak: x86_64 $(SOAK)
+	@$(SOAK) --runs 100000 --seconds 60 --seed 1 $(BUILD)/x86_64/assayd
+
+# ---- tools that are slow -----------------------------------------------------
+
+# TSan is not in check: minutes. Those of test_agent are about deadlines of a fast
+# agent, so they are left to the other builds.
+TSAN_TESTS := test_ring test_session test_target $(HOSTILE)
+check-tsan: $(TSAN_TESTS:%=$(BUILD)/x86_64-tsan/tests/unit/%)
+	@TSAN_OPTIONS=halt_on_error=1:exitcode=66 UNIT_TIMEOUT=300 \
+		UNIT="$(TSAN_TESTS)" tests/run-unit.sh $(BUILD)/x86_64-tsan
+check-valgrind: x86_64
+	@BUILD=$(abspath $(BUILD)) ROOT=$(CURDIR) tests/run-valgrind.sh
+.PHONY: check-tsan
 
 # ---- fuzzing -------------------------------------------------------------------
 
@@ -129,6 +160,16 @@ REPLAYS := $(FUZZERS:fuzz_%=$(BUILD)/x86_64-san/tests/fuzz/replay_%)
 fuzz-replay: $(REPLAYS)
 check-fuzz: $(REPLAYS)
 	@tests/run-fuzz.sh $(BUILD)/x86_64-san/tests/fuzz
-fuzz: $(FUZZERS:%=$(BUILD)/x86_64-fuzz/tests/fuzz/%)
-	@for f in $^; do echo "$$f -max_total_time=60" \
-		"tests/fuzz/corpus/$$(basename $$f | sed 's/^fuzz_//')"; done
+# T seconds each; FUZZ names some of them: `make fuzz T=600 FUZZ="frame codec"`.
+# Warnings are gcc's business: clang has others.
+T ?= 60
+FUZZ ?= $(FUZZERS:fuzz_%=%)
+fuzz: $(FUZZ:%=$(BUILD)/x86_64-fuzz/tests/fuzz/fuzz_%)
+	@tests/fuzz/hunt.sh $(BUILD)/x86_64-fuzz/tests/fuzz $(T) $(BUILD)/fuzz \
+		$(FUZZ)
+
+# Lines that the fuzzers' inputs reach; COVER=--write renews docs/testing.md.
+cover: $(FUZZERS:fuzz_%=$(BUILD)/x86_64-cover/tests/fuzz/replay_%)
+	@$(PYTHON) tests/fuzz/cover.py $(BUILD) \
+		$(if $(COVER),--write docs/testing.md)
+.PHONY: cover

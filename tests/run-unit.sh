@@ -4,6 +4,8 @@
 #
 #   run-unit.sh FOLDER [RUNNER...]     FOLDER holds tests/unit/test_*
 #
+# UNIT names those that are wanted; without it, all are.
+#
 # A program that is missing, crashes, hangs or tests nothing is a failure.
 # Only sources that are there now count, not programs left over from others.
 set -u
@@ -24,6 +26,10 @@ count() { # count WORD: cmocka's "[  WORD  ] N test(s)"
 for source in tests/unit/test_*.c; do
     [ -e "$source" ] || continue
     name=$(basename "$source" .c)
+    case " ${UNIT:-$name} " in
+    *" $name "*) ;;
+    *) continue ;;
+    esac
     # A test that cannot run under the emulator says so, with the reason.
     reason=$(sed -n 's/^ \* native only: //p' "$source")
     if [ $# -gt 0 ] && [ -n "$reason" ]; then

@@ -13,6 +13,7 @@
 
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"
+#include "lib/core/stats.h"
 
 #define ASSAY_FIRST_MISMATCHES 8
 #define ASSAY_LSB_HIST \
@@ -68,8 +69,14 @@ struct assay_diff {
     /* For a set of edges: how far from the nearest of them the mismatch is
      * that is farthest. Of tensors with axes H and W; [0] is not used. */
     int64_t edge_depth[ASSAY_EDGE_SETS];
-    uint32_t sample; /* of first[]; set by the caller */
-    uint64_t worst;  /* mismatch of that sample */
+    /* Digests of tiles were compared and some differ. Then mismatch and outside
+     * count these tiles (at least as many elements differ), and nothing else
+     * is known. */
+    bool by_digest;
+    uint64_t tiles, tiles_differing; /* of one tensor; in all samples */
+    uint64_t first_tile;             /* of `sample` */
+    uint32_t sample;                 /* of first[]; set by the caller */
+    uint64_t worst;                  /* mismatch of that sample */
     size_t n_first;
     struct {
         uint64_t index; /* linear, stored order */
@@ -314,6 +321,8 @@ struct assay_row {
     uint32_t fingerprint_sample;
     uint64_t time_us;
     struct assay_row_probe probe;
+    /* --capture stats; NULL: there are none. Borrowed. */
+    const struct assay_stats *stats_board, *stats_reference;
     bool has_vendor;
     struct assay_row_vendor vendor;
 };

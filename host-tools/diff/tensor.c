@@ -310,7 +310,11 @@ void assay_diff_merge(struct assay_diff *out, const struct assay_diff *d)
         memcpy(out->first, d->first, sizeof(out->first));
         out->n_first = d->n_first;
         out->sample = d->sample;
+        out->first_tile = d->first_tile;
     }
+    out->by_digest = out->by_digest || d->by_digest;
+    out->tiles = d->tiles > out->tiles ? d->tiles : out->tiles;
+    out->tiles_differing += d->tiles_differing;
     out->count += d->count;
     out->mismatch += d->mismatch;
     out->outside += d->outside;

@@ -79,6 +79,7 @@ static void put_head(struct assay_report *r, const struct assay_report_head *h)
     assay_json_set(r, o, "samples", assay_json_integer(h->samples));
     assay_json_set(r, o, "seed", json_null());
     assay_json_set(r, o, "mode", assay_json_text(h->mode));
+    assay_json_set(r, o, "capture", assay_json_text(h->capture));
     assay_json_set(r, o, "repeat", assay_json_integer(1));
     assay_json_set(r, o, "cpumask", assay_json_integer(h->cpumask));
     assay_json_set(r, o, "reference", assay_json_text(h->reference));
@@ -193,16 +194,21 @@ static void put_diff(struct assay_report *r, json_t *o,
     for (unsigned i = 0; i < ASSAY_LSB_HIST; i++)
         assay_json_append(r, hist, assay_json_integer(d->lsb_hist[i]));
     assay_json_set(r, o, "count", assay_json_integer(d->count));
-    assay_json_set(r, o, "mismatch", assay_json_integer(d->mismatch));
-    assay_json_set(r, o, "outside", assay_json_integer(d->outside));
-    assay_json_set(r, o, "max_lsb", json_integer(d->max_lsb));
-    assay_json_set(r, o, "mean_signed", number(d->mean_signed));
-    assay_json_set(r, o, "lsb_hist", hist);
+    assay_json_set(r, o, "mismatch",
+                   assay_json_known(d, assay_json_integer(d->mismatch)));
+    assay_json_set(r, o, "outside",
+                   assay_json_known(d, assay_json_integer(d->outside)));
+    assay_json_set(r, o, "max_lsb",
+                   assay_json_known(d, json_integer(d->max_lsb)));
+    assay_json_set(r, o, "mean_signed",
+                   assay_json_known(d, number(d->mean_signed)));
+    assay_json_set(r, o, "lsb_hist", assay_json_known(d, hist));
     assay_json_set(r, o, "first", firsts(r, t, d));
-    assay_json_set(r, o, "cosine", number(d->cosine));
-    assay_json_set(r, o, "sqnr_db", number(d->sqnr_db));
-    assay_json_set(r, o, "l1", number(d->l1));
-    assay_json_set(r, o, "atol", number(d->max_abs));
+    assay_json_set(r, o, "cosine", assay_json_known(d, number(d->cosine)));
+    assay_json_set(r, o, "sqnr_db", assay_json_known(d, number(d->sqnr_db)));
+    assay_json_set(r, o, "l1", assay_json_known(d, number(d->l1)));
+    assay_json_set(r, o, "atol", assay_json_known(d, number(d->max_abs)));
+    assay_json_tiles(r, o, d);
 }
 
 static json_t *diff_or_null(struct assay_report *r,
@@ -244,8 +250,12 @@ static json_t *columns_of(struct assay_report *r, const struct assay_row *row)
             continue;
         o = json_object();
         assay_json_set(r, o, "count", assay_json_integer(k->diff.count));
-        assay_json_set(r, o, "mismatch", assay_json_integer(k->diff.mismatch));
-        assay_json_set(r, o, "max_lsb", json_integer(k->diff.max_lsb));
+        assay_json_set(
+            r, o, "mismatch",
+            assay_json_known(&k->diff, assay_json_integer(k->diff.mismatch)));
+        assay_json_set(
+            r, o, "max_lsb",
+            assay_json_known(&k->diff, json_integer(k->diff.max_lsb)));
         assay_json_set(r, o, "first", firsts(r, row->tensor, &k->diff));
         assay_json_set(r, o, "status",
                        assay_json_text(assay_row_status_name(k->status)));
@@ -287,10 +297,11 @@ static void put_vendor(struct assay_report *r, json_t *o,
 {
     const struct assay_quant *q = &row->tensor->quant;
 
-    assay_json_set(r, o, "Cosine", number(d->cosine));
-    assay_json_set(r, o, "L1", number(d->l1));
-    assay_json_set(r, o, "Atol", number(d->max_abs));
-    assay_json_set(r, o, "max_qscale_diff", json_integer(d->max_lsb));
+    assay_json_set(r, o, "Cosine", assay_json_known(d, number(d->cosine)));
+    assay_json_set(r, o, "L1", assay_json_known(d, number(d->l1)));
+    assay_json_set(r, o, "Atol", assay_json_known(d, number(d->max_abs)));
+    assay_json_set(r, o, "max_qscale_diff",
+                   assay_json_known(d, json_integer(d->max_lsb)));
     assay_json_set(r, o, "qscale",
                    q->n == 1 ? number((double)q->scale[0]) : json_null());
 }
@@ -382,6 +393,7 @@ static int json_row(struct assay_report *r, const struct assay_row *row)
                        : json_null());
     if (row->probe.p != NULL)
         put_probe(r, o, &row->probe);
+    assay_json_stats(r, o, row);
     if (row->has_vendor)
         assay_json_set(r, o, "vendor", vendor_of(r, &row->vendor));
     if (row->culprit)

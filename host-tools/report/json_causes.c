@@ -91,7 +91,9 @@ static json_t *bad_samples(struct assay_report *r,
 
         assay_json_set(r, o, "sample", assay_json_integer(b->sample));
         assay_json_set(r, o, "input", assay_json_text(b->input));
-        assay_json_set(r, o, "mismatch", assay_json_integer(b->mismatch));
+        assay_json_set(r, o, "mismatch",
+                       b->by_digest ? json_null()
+                                    : assay_json_integer(b->mismatch));
         assay_json_set(r, o, "culprits", assay_json_integer(b->culprits));
         assay_json_set(r, o, "index", assay_json_integer(b->layer));
         assay_json_set(r, o, "name", assay_json_text(b->name));

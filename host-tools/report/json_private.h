@@ -40,6 +40,14 @@ static inline void assay_json_append(struct assay_report *r, json_t *array,
 /* Puts what is known of inputs that differ into r->root; json_inputs.c. */
 void assay_json_inputs(struct assay_report *r,
                        const struct assay_report_foot *f);
+/* json_capture.c: statistics into a layer, where there are some; a number that
+ * digests do not tell (taken over), else null; tiles, where they were compared.
+ */
+void assay_json_stats(struct assay_report *r, json_t *row,
+                      const struct assay_row *from);
+json_t *assay_json_known(const struct assay_diff *d, json_t *v);
+void assay_json_tiles(struct assay_report *r, json_t *o,
+                      const struct assay_diff *d);
 /* json_chain.c: chain, preflight and previous into r->root. */
 void assay_json_chain(struct assay_report *r,
                       const struct assay_report_head *h);

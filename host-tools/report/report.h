@@ -62,6 +62,7 @@ struct assay_report_head {
     uint64_t duration_ms;
     uint32_t samples, cpumask;
     const char *mode;
+    const char *capture; /* what was asked of the board */
     const char *const *argv;
     size_t argc;
     uint32_t columns;         /* of the compiled model: bit a column */
@@ -141,6 +142,7 @@ struct assay_report_bad {
     const char *name;         /* of that layer */
     enum assay_column column;
     uint64_t mismatch; /* elements of all its culprits */
+    bool by_digest;    /* they are not known */
 };
 
 /* One thing that gives every element of an input that a column has otherwise.

@@ -273,7 +273,7 @@ static void put_row(struct assay_report *r, const struct assay_row *row)
 
     snprintf(index, sizeof(index), "%03u", row->index);
     assay_report_shape(row->tensor, shape, sizeof(shape));
-    if (d->count > 0) {
+    if (d->count > 0 && !d->by_digest) { /* digests count nothing */
         snprintf(mism, sizeof(mism), "%" PRIu64 "/%" PRIu64, d->mismatch,
                  d->count);
         format_max(row, d, max, sizeof(max));
@@ -282,7 +282,7 @@ static void put_row(struct assay_report *r, const struct assay_row *row)
             assay_report_index(row->tensor, d->first[0].index, false, first,
                                sizeof(first));
     }
-    if (isolated->count > 0)
+    if (isolated->count > 0 && !isolated->by_digest)
         snprintf(iso, sizeof(iso), "%" PRIu64, isolated->mismatch);
     put_line(r,
              (const char *[F_COUNT]){

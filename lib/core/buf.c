@@ -137,6 +137,7 @@ _Static_assert(sizeof(struct block) <= 32, "the header takes 32 bytes");
 struct assay_arena {
     struct block *head; /* allocated from; older blocks behind it */
     size_t next_cap;
+    size_t bytes; /* of all blocks */
 };
 
 struct assay_arena *assay_arena_new(void)
@@ -159,14 +160,21 @@ void assay_arena_free(struct assay_arena *a)
     assay_free(a);
 }
 
-static struct block *new_block(size_t cap)
+size_t assay_arena_bytes(const struct assay_arena *a)
+{
+    return a->bytes;
+}
+
+static struct block *new_block(struct assay_arena *a, size_t cap)
 {
     size_t total;
     if (!assay_add_size(HEADER, cap, &total))
         return NULL;
     struct block *b = assay_alloc(total);
-    if (b)
-        *b = (struct block){.cap = cap};
+    if (!b)
+        return NULL;
+    *b = (struct block){.cap = cap};
+    a->bytes += total;
     return b;
 }
 
@@ -180,7 +188,7 @@ static void *take(struct assay_arena *a, size_t n)
     struct block *b = a->head;
     if (!b || b->cap - b->used < need) {
         bool own = need > a->next_cap / 2;
-        b = new_block(own ? need : a->next_cap);
+        b = new_block(a, own ? need : a->next_cap);
         if (!b)
             return NULL;
         if (own && a->head) {

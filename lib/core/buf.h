@@ -38,6 +38,7 @@ void assay_buf_consume(struct assay_buf *b, size_t n); /* drops a prefix */
 struct assay_arena;
 struct assay_arena *assay_arena_new(void); /* NULL: out of memory */
 void assay_arena_free(struct assay_arena *a);
+size_t assay_arena_bytes(const struct assay_arena *a);    /* that it took */
 void *assay_arena_alloc(struct assay_arena *a, size_t n); /* zeroed */
 void *assay_arena_array(struct assay_arena *a, size_t count, size_t size);
 void *assay_arena_copy(struct assay_arena *a, const void *p, size_t n);

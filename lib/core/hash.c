@@ -75,3 +75,21 @@ void assay_xxh128(const void *data, size_t n, uint8_t out[16])
     XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, n));
     memcpy(out, canonical.digest, 16);
 }
+
+size_t assay_tiles(size_t n)
+{
+    return n / ASSAY_TILE_BYTES + (n % ASSAY_TILE_BYTES != 0);
+}
+
+void assay_tile_digests(const void *data, size_t n, uint8_t *out)
+{
+    const uint8_t *p = data;
+
+    for (; n > 0; out += 16) {
+        size_t k = n < ASSAY_TILE_BYTES ? n : ASSAY_TILE_BYTES;
+
+        assay_xxh128(p, k, out);
+        p += k;
+        n -= k;
+    }
+}

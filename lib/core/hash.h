@@ -20,5 +20,8 @@ void assay_hex(const uint8_t *bytes, size_t n, char *out);
 uint64_t assay_xxh64(const void *data, size_t n); /* XXH3-64 */
 /* XXH3-128 in canonical (big-endian) form. */
 void assay_xxh128(const void *data, size_t n, uint8_t out[16]);
+/* Tiles of n bytes, and their digests: 16 bytes each. */
+size_t assay_tiles(size_t n);
+void assay_tile_digests(const void *data, size_t n, uint8_t *out);
 
 #endif

@@ -363,6 +363,11 @@ size_t assay_plan_arena_bytes(const struct assay_plan *plan)
     return plan->arena_bytes;
 }
 
+size_t assay_plan_own_bytes(const struct assay_plan *plan)
+{
+    return assay_arena_bytes(plan->memory);
+}
+
 size_t assay_plan_packed_bytes(const struct assay_plan *plan)
 {
     return plan->packed_bytes;

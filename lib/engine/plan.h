@@ -32,6 +32,8 @@ void assay_plan_free(struct assay_plan *plan); /* NULL safe */
 
 size_t assay_plan_arena_bytes(const struct assay_plan *plan);
 size_t assay_plan_packed_bytes(const struct assay_plan *plan);
+/* What the plan itself takes beside these: a few hundred bytes a layer. */
+size_t assay_plan_own_bytes(const struct assay_plan *plan);
 /* Name of the kernel chosen for a layer; "" for a skipped one. */
 const char *assay_plan_kernel(const struct assay_plan *plan, uint32_t layer);
 /* Multiply-accumulates of a layer (conv, gemm), else 0. */

@@ -3,6 +3,11 @@
 
 #include <assert.h>
 
+static size_t cap(const struct assay_conn *c)
+{
+    return c->queue_cap > 0 ? c->queue_cap : ASSAY_CONN_QUEUE_CAP;
+}
+
 int assay_conn_start(struct assay_conn *c,
                      const struct assay_conn_events *events, void *self)
 {
@@ -25,7 +30,18 @@ int assay_conn_send(struct assay_conn *c, const void *head, size_t head_bytes,
 
 bool assay_conn_is_full(const struct assay_conn *c)
 {
-    return c->queued > ASSAY_CONN_QUEUE_CAP;
+    return c->queued > cap(c);
+}
+
+bool assay_conn_has_drained(const struct assay_conn *c)
+{
+    return c->queued <= cap(c) / 2;
+}
+
+void assay_conn_limit(struct assay_conn *c, size_t queue_cap, size_t read_max)
+{
+    c->queue_cap = queue_cap;
+    c->read_max = read_max;
 }
 
 const char *assay_conn_why(const struct assay_conn *c, int uv_status)

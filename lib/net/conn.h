@@ -49,7 +49,10 @@ struct assay_conn {
     const struct assay_conn_events *events; /* NULL before start, in close */
     void *self;
     void (*closed)(void *self);
-    size_t queued;           /* bytes that were sent and not yet written */
+    size_t queued; /* memory of what was sent and not yet written */
+    /* Bounds of what a peer may make us keep; 0: ASSAY_CONN_QUEUE_CAP, and as
+     * much as a read gives. */
+    size_t queue_cap, read_max;
     uint64_t received, sent; /* on the wire: with TLS, its records */
     bool above_cap;          /* drained() is owed */
     const char *why;         /* of ended(), where a status says too little */
@@ -70,6 +73,11 @@ int assay_conn_send(struct assay_conn *c, const void *head, size_t head_bytes,
                     assay_conn_done_fn *done, void *arg) ASSAY_MUST_CHECK;
 /* More than the cap is queued: the owner stops making more. */
 bool assay_conn_is_full(const struct assay_conn *c);
+/* Half of the cap or less: who was full may go on. */
+bool assay_conn_has_drained(const struct assay_conn *c);
+/* A peer that is not trusted with more: tighter bounds than the usual ones,
+ * or these again with 0, 0. At any time. */
+void assay_conn_limit(struct assay_conn *c, size_t queue_cap, size_t read_max);
 /* A sentence for the status that ended() told. */
 const char *assay_conn_why(const struct assay_conn *c, int uv_status);
 /* Stops and resumes reading: back pressure on the peer. */

@@ -30,7 +30,7 @@ static void on_written(uv_write_t *write, int status)
     struct assay_plain *p = r->plain;
     struct assay_conn *c = &p->base;
 
-    c->queued -= r->bytes;
+    c->queued -= r->bytes + sizeof(*r);
     if (status == 0)
         c->sent += r->bytes;
     if (r->done != NULL)
@@ -40,7 +40,7 @@ static void on_written(uv_write_t *write, int status)
         return; /* closing: done() above was all that was owed */
     if (status < 0) {
         c->events->ended(c->self, status);
-    } else if (c->above_cap && c->queued <= ASSAY_CONN_QUEUE_CAP / 2) {
+    } else if (c->above_cap && assay_conn_has_drained(c)) {
         c->above_cap = false;
         c->events->drained(c->self);
     }
@@ -77,7 +77,7 @@ static int plain_send(struct assay_conn *c, const void *head, size_t head_bytes,
         assay_free(r);
         return rc;
     }
-    c->queued += r->bytes;
+    c->queued += r->bytes + sizeof(*r);
     return 0;
 }
 
@@ -86,7 +86,11 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     struct assay_plain *p = handle->data;
 
     (void)suggested;
-    *buf = uv_buf_init((char *)p->buffer, sizeof(p->buffer));
+    *buf = uv_buf_init(
+        (char *)p->buffer,
+        (unsigned)(p->base.read_max > 0 && p->base.read_max < sizeof(p->buffer)
+                       ? p->base.read_max
+                       : sizeof(p->buffer)));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)

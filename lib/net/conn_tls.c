@@ -117,7 +117,7 @@ static void on_block_written(void *arg)
     }
     if (t->stage == ASSAY_TLS_CLOSING || c->events == NULL)
         return;
-    if (c->above_cap && c->queued <= ASSAY_CONN_QUEUE_CAP / 2) {
+    if (c->above_cap && assay_conn_has_drained(c)) {
         c->above_cap = false;
         c->events->drained(c->self);
     }
@@ -186,6 +186,7 @@ static int encrypt(struct assay_tls *t)
     t->first = p->next;
     if (t->first == NULL)
         t->last = &t->first;
+    t->base.queued -= sizeof(*p);
     finish(p); /* may send, or close */
     return 0;
 }
@@ -242,7 +243,7 @@ static int tls_send(struct assay_conn *c, const void *head, size_t head_bytes,
     }
     *t->last = p;
     t->last = &p->next;
-    c->queued += head_bytes + body_bytes;
+    c->queued += head_bytes + body_bytes + sizeof(*p);
     /* Not now: done() never comes from within a send. */
     soon(t);
     return 0;

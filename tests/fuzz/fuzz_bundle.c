@@ -6,6 +6,7 @@
  *
  * links: proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ kernels/requant.c
+ * covers: proto/bundle*.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -5,6 +5,7 @@
  *
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
  * links: lib/core/ kernels/requant.c
+ * covers: proto/codec.c proto/codec_put.c proto/codec_alloc.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

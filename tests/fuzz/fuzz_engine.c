@@ -18,6 +18,7 @@
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/
  * links: kernels/ kernels/ref/
+ * covers: lib/engine/ lib/engine/ops/
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  * libs: -Wl,--wrap=assay_program_run -Wl,--wrap=assay_store_values
  */

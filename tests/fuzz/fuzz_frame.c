@@ -9,6 +9,7 @@
  *
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
  * links: lib/core/ kernels/requant.c
+ * covers: proto/frame.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -6,6 +6,7 @@
  *
  * corpus: tests/data/horizon/sim-text/0000 tests/data/horizon/sim-text/0001
  * links: host-tools/model/hbdk_text.c lib/core/ kernels/requant.c
+ * covers: host-tools/model/hbdk_text.c
  * libs: -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

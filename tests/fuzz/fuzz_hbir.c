@@ -8,6 +8,7 @@
  * links: host-tools/model/file.c host-tools/model/npz.c host-tools/model/npy.c
  * links: host-tools/model/numerics_file.c host-tools/model/numerics_data.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * covers: host-tools/model/hbir*.c host-tools/model/mlir_import.c
  * libs: -lzip -ljansson -lxxhash -lmbedcrypto -lm
  * corpus: tests/data/nash/model.mlir
  */

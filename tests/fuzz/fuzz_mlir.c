@@ -7,6 +7,7 @@
  * corpus: tests/fuzz/corpus/mlir tests/oracle/mlir/dialects
  * links: host-tools/model/mlir_[!i]*.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c
+ * covers: host-tools/model/mlir_[!i]*.c
  * libs: -lxxhash -lmbedcrypto -lm
  */
 #include "tests/fuzz/fuzz.h"

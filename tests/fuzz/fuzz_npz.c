@@ -5,6 +5,7 @@
  *
  * links: host-tools/model/npz.c host-tools/model/npy.c
  * links: host-tools/model/file.c lib/core/ kernels/requant.c
+ * covers: host-tools/model/npz.c host-tools/model/npy.c
  * libs: -lzip -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -7,6 +7,7 @@
  * links: host-tools/model/ gen/host-tools/model/onnx.pb-c.c
  * links: proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
+ * covers: host-tools/model/onnx*.c
  * libs: -lprotobuf-c -lzip -ljansson -lxxhash -lmbedcrypto
  * corpus: tests/data/digits/model.onnx tests/data/horizon/model.onnx
  */

@@ -7,6 +7,7 @@
  * links: host-tools/messages.c host-tools/diff/ lib/core/ kernels/ kernels/ref/
  * links: lib/engine/ lib/engine/ops/
  * links: host-tools/model/numerics_data.c
+ * covers: host-tools/options.c host-tools/options_value.c
  * libs: -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

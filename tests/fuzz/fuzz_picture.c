@@ -10,6 +10,9 @@
  * links: host-tools/image/adapt.c host-tools/image/adapt_values.c
  * links: host-tools/image/spec.c host-tools/image/show.c
  * links: host-tools/model/file.c lib/core/ kernels/requant.c
+ * covers: host-tools/image/picture.c host-tools/image/png.c
+ * covers: host-tools/image/jpeg.c host-tools/image/exif.c
+ * covers: host-tools/image/spec.c host-tools/image/adapt.c
  * libs: -lpng -ljpeg -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

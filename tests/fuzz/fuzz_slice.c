@@ -8,6 +8,7 @@
  * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/
  * links: kernels/ kernels/ref/
+ * covers: proto/codec_slice.c proto/codec_slice_get.c proto/codec_params.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -7,6 +7,10 @@
  * links: host-tools/triage/ host-tools/vendor/ host-tools/model/file.c
  * links: host-tools/model/model_info.c
  * links: host-tools/model/npz.c host-tools/model/npy.c lib/core/
+ * covers: host-tools/triage/evidence.c host-tools/triage/layers.c
+ * covers: host-tools/triage/cells.c host-tools/triage/dtypes.c
+ * covers: host-tools/triage/badcase.c host-tools/triage/log.c
+ * covers: host-tools/triage/redact.c
  * libs: -ljansson -lyaml -lzip -lmbedcrypto -lxxhash
  */
 #include "tests/fuzz/fuzz.h"

@@ -8,6 +8,7 @@
  * links: host-tools/vendor/ host-tools/model/file.c host-tools/preflight.c
  * links: host-tools/model/model_info.c
  * links: lib/core/buf.c lib/core/err.c lib/core/hash.c lib/core/slice.c
+ * covers: host-tools/vendor/ host-tools/model/model_info.c
  * libs: -ljansson -lyaml -lxxhash -lmbedcrypto
  */
 #include "tests/fuzz/fuzz.h"

@@ -47,7 +47,9 @@ CLIENT = {
     "run_tensor": "tensor: 0 total: 4 offset: 0",
     "run_start": 'run: 1 mode: RUN_MODE_ISOLATED layers: "\\003" '
                  'cpumask: 4294967295 layer_timeout_ms: 30000 '
-                 'stall_timeout_ms: 30000 credit: 1048576 probe_work: 9',
+                 'stall_timeout_ms: 30000 credit: 1048576 capture: 1 '
+                 'probe_work: 9',
+    "run_expect": 'tensor: 1 tiles: 3 first: 1 digests: "%s"' % SHA,
     "credit": "bytes: 65536",
     "cancel": "run: 1",
     "ping": "nonce: 7",
@@ -71,6 +73,10 @@ AGENT = {
                    'steps { step: 1 can: 15 ties: 1 low: 2 high: 3 left: 4 } '
                    'steps { operand: 2 can: 1 } facts { fact: 5 n: 1 } '
                    'entries: "%s"' % SHA,
+    "layer_stats": "run: 1 layer: 2 count: 4 zeros: 1 at_low: 1 min: -2 "
+                   "max: 5 sum_low: 3 bins: [" + "0, 4, " + "0, " * 29 +
+                   "0]",
+    "layer_tiles": 'run: 1 layer: 2 first: 1 digests: "%s"' % SHA,
     "layer_missing": "run: 1 layer: 2 tensor: 3",
     "run_end": "run: 1 layers_done: 3 bytes: 4 time_us: 9",
     "pong": "nonce: 7",
@@ -314,6 +320,15 @@ def options():
         put("options", name, "\n".join(text.split()).encode())
 
 
+def agent_options():
+    lines = {"listen": "--listen 127.0.0.1:0 --memory 64M --board-id b-1",
+             "stdio": "--stdio --log-level debug --cpumask neon,dotprod",
+             "numbers": "--listen unix:/s --memory 18446744073709551615G",
+             "help": "--help --version"}
+    for name, text in lines.items():
+        put("agent_options", name, "\n".join(text.split()).encode())
+
+
 def onnx():
     head = ('ir_version: 8 opset_import { version: 13 } graph { name: "g" '
             'input { name: "x" type { tensor_type { elem_type: 3 shape { '
@@ -427,6 +442,42 @@ def pictures():
         bytes(range(32)))
 
 
+# ---- sessions: how far, the cut, habits of workers, then frames -----------------
+
+def sessions():
+    def stream(*names):
+        out = b""
+        for k, (name, text, payload) in enumerate(names):
+            out += frame(0, k, encode("proto/assay.proto", "assay.pb.Envelope",
+                                      "%s { %s }" % (name, text)), payload)
+        return out
+
+    begin = (("hello", CLIENT["hello"], b""),
+             ("lease_acquire", CLIENT["lease_acquire"], b""))
+    more = (("ping", "nonce: 1", b""), ("status", "", b""),
+            ("blob_query", CLIENT["blob_query"], b""),
+            ("blob_put", CLIENT["blob_put"], b"\1\2\3\4"),
+            ("slice_load", CLIENT["slice_load"], b""))
+    run = (("run_tensor", "tensor: 0 total: 64", bytes(64)),
+           ("run_start", "run: 1 mode: RUN_MODE_CUMULATIVE credit: 9999", b""),
+           ("credit", "bytes: 64", b""), ("cancel", "run: 1", b""))
+    release = (("lease_release", "", b""),
+               ("lease_acquire", CLIENT["lease_acquire"], b""))
+    calm, wild = bytes(16), bytes([0, 3, 9, 9, 9, 9, 0x80, 7] * 2)
+    table = {"begin": (0, begin + more), "leased": (2, more + release),
+             "loaded": (3, run + release), "again": (3, run + run),
+             "given": (4, run[1:]), "running": (5, run[2:] + more[:2]),
+             "flood": (1, more[:2] * 60)}
+    for name, (stage, frames) in table.items():
+        for k, habits in enumerate((calm, wild)):
+            put("session", "%s-%d" % (name, k),
+                bytes([stage, 12 - 8 * k]) + habits + stream(*frames))
+    for k, habit in enumerate((0x80, 0x81, 2, 3, 4, 0xff)):
+        put("session", "worker-%d" % k,
+            bytes([4, 0x4c, habit, habit, 5, 77, 3]) + bytes(13)
+            + stream(*run[1:]))
+
+
 # ---- pins -------------------------------------------------------------------
 
 def pins():
@@ -449,6 +500,8 @@ def pins():
 # ---- the engine: any bytes make a slice, so seeds only have to differ -------
 
 def engine():
+    for i in range(4):
+        put("plan", "seed-%d" % i, b"plan-%d-conv-view-pool" % i)
     for i in range(8):
         put("engine", "seed-%d" % i, b"seed-%d-conv-pool-add" % i)
 
@@ -457,8 +510,10 @@ messages()
 slices()
 fixed()
 engine()
+sessions()
 arrays()
 options()
+agent_options()
 onnx()
 bundles()
 pictures()

@@ -13,6 +13,12 @@ bench: $(BENCH_PROGRAMS)
 	@$(PYTHON) tests/perf/bench.py $(BUILD)
 .PHONY: bench
 
+SOAK_SEED ?= 1
+soak: x86_64 $(BUILD)/x86_64/tests/soak/soak
+	@$(BUILD)/x86_64/tests/soak/soak --runs 2000 --seed $(SOAK_SEED) \
+		$(BUILD)/x86_64/assayd
+.PHONY: soak
+
 $(BUILD)/x86_64/tests/perf/libicount.so: tests/perf/icount.c
 	@mkdir -p $(@D)
 	$(Q)gcc -O2 -Wall -Wextra -shared -fPIC $< -o $@
@@ -39,3 +45,12 @@ $(BUILD)/x86_64/tests/perf/image_time: \
 		$(BUILD)/x86_64/tests/perf/image_time.o \
 		$(x86_64_OBJ_host) $(x86_64_OBJ_both)
 	$(Q)$(x86_64_CC) -o $@ $^ $(LIBS_assay)
+
+# What an agent costs: size, start, memory.
+bench-agent: x86_64 $(BUILD)/aarch64/assayd \
+		$(BUILD)/x86_64/tests/perf/agent_figures
+	@aarch64-linux-gnu-strip -o $(BUILD)/assayd.stripped \
+		$(BUILD)/aarch64/assayd
+	@$(BUILD)/x86_64/tests/perf/agent_figures \
+		--stripped $(BUILD)/assayd.stripped $(BUILD)/x86_64/assayd
+.PHONY: bench-agent

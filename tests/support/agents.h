@@ -9,6 +9,12 @@
 
 #include "host-tools/backend.h"
 
+/* A sanitizer keeps what was freed, and its own shadow: resident memory says
+ * nothing then. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define AGENTS_MEMORY_TELLS 1
+#endif
+
 struct agents {
     pid_t pid;
     char folder[64];

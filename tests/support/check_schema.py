@@ -51,8 +51,9 @@ def check(value, schema, root, path, errors):
             if not re.search(want, value):
                 errors.append("%s: %r does not match" % (path, value))
         elif word in ("minItems", "maxItems"):
-            bad = len(value) < want if word == "minItems" else \
-                len(value) > want
+            bad = value is not None and \
+                (len(value) < want if word == "minItems" else
+                 len(value) > want)
             if bad:
                 errors.append("%s: %d items" % (path, len(value)))
         elif word == "required":
@@ -68,7 +69,7 @@ def check(value, schema, root, path, errors):
                     else:
                         check(v, want[k], root, path + "." + k, errors)
         elif word == "items":
-            for i, v in enumerate(value):
+            for i, v in enumerate(value or []):
                 check(v, want, root, "%s[%d]" % (path, i), errors)
         elif word == "additionalProperties":
             pass  # never allowed here

@@ -3,7 +3,9 @@
  * The ring of worker and parent: order, wrapping, waiting for room, and a
  * reader that believes nothing.
  *
- * links: agent/ring.c lib/core/err.c lib/core/buf.c
+ * links: agent/ring.c lib/core/err.c lib/core/buf.c lib/core/probe.c
+ * links: lib/core/stats.c lib/core/slice.c lib/core/hash.c
+ * libs: -lxxhash -lmbedcrypto -lm
  */
 #include <setjmp.h>
 #include <stdarg.h>
