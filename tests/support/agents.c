@@ -33,6 +33,7 @@ static void child(const char *listen, const char *board_id, uint64_t memory,
         .cpumask = ASSAY_CPU_ALL,
         .memory = memory,
         .log_level = ASSAY_LOG_ERROR,
+        .no_self_test = true, /* its process and pipe would be counted */
         .deadline_ms[ASSAY_DEADLINE_RUN] = agents_run_ms,
     };
 
