@@ -109,9 +109,9 @@ $(BUILD)/$(1)/host-tools/deploy_board.o: host-tools/deploy_board.sh
 $(BUILD)/$(1)/host-tools/model/numerics_data.o: $(wildcard \
 	host-tools/numerics/*.json)
 
-# The agent makes no keys.
+# The agent makes no keys and calls nobody.
 $(BUILD)/$(1)/assayd: $(BUILD)/$(1)/agent/main.o $$($(1)_OBJ_agent) \
-		$$(filter-out %/lib/net/keygen.o,$$($(1)_OBJ_both))
+		$$(filter-out %/lib/net/keygen.o %/lib/net/dial.o,$$($(1)_OBJ_both))
 	$$(if $$(Q),@echo '  LINK    $$@')
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) $$($(1)_LDFLAGS_assayd) -o $$@ $$^ \
 		$$(or $$($(1)_LIBUV_assayd),-luv) $$(LIBS_assayd)
