@@ -7,7 +7,7 @@ import os
 ARGS = ('ASSAYD_ARGS="--log-level info --listen 0.0.0.0:7410 '
         '--tls-cert %(at)s/cert.pem --tls-key %(at)s/key.pem '
         '--authorized /etc/assayd/authorized"\n')
-READ_AGAIN = "SIGHUP: TLS files are read again"
+READ_AGAIN = "reload done"
 
 
 def check(b):

@@ -8,7 +8,8 @@
  * must be gone, the whole budget free again, and no handle open.
  *
  * links: tests/fuzz/session_fakes.c
- * links: agent/[!lmw]*.c agent/lo*.c
+ * links: agent/[a-k]*.c agent/lo*.c agent/[n-r]*.c agent/session*.c
+ * links: agent/st*.c agent/sy*.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
  * covers: agent/session*.c agent/stream*.c agent/ring.c agent/blobs.c
@@ -161,6 +162,7 @@ static void turn(struct world *w)
 {
     for (int i = 0; i < 2; i++)
         uv_run(&w->agent.loop, UV_RUN_NOWAIT);
+    fake_test_ends(&w->agent);
     if (w->agent.sessions != NULL)
         assay_session_child(w->session);
 }
@@ -176,6 +178,7 @@ static void set_up(struct world *w)
     a->blobs = assay_blobs_new(MEMORY);
     if (a->blobs == NULL || uv_loop_init(&a->loop) < 0)
         fail("set up");
+    a->test.health = ASSAY_HEALTH_GOOD;
     assay_lease_init(&a->lease, &a->loop, "fuzz", assay_session_revoked);
     w->session = assay_session_new(a, fake_conn_new(&w->conn));
     if (w->session == NULL)
