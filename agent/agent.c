@@ -70,9 +70,9 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
         .bytes_in = n->bytes_in,
         .bytes_out = n->bytes_out,
         .health = (uint32_t)a->test.health,
-        .health_text = a->test.sentence,
-        .self_test_checks = a->test.n_checks,
-        .self_test_us = a->test.time_us,
+        .health_text = a->test.found.sentence,
+        .self_test_checks = a->test.found.n_checks,
+        .self_test_us = a->test.found.time_us,
         .temperature_mc = sensors.temperature_mc,
         .frequency_khz = sensors.khz,
     };
@@ -126,7 +126,7 @@ void assay_agent_test(struct assay_agent *a)
     uint64_t asked = 0;
     bool wanted = false;
 
-    if (a->test.running || a->stopping)
+    if (a->test.running || a->telling || a->stopping)
         return;
     for (struct assay_session *s = a->sessions; s != NULL; s = s->next) {
         if (s->testing != ASSAY_TEST_WANTED ||
@@ -153,10 +153,13 @@ static void on_tested(void *self)
     struct assay_agent *a = self;
     struct assay_session *next;
 
+    /* Whoever is told may have asked again already. */
+    a->telling = true;
     for (struct assay_session *s = a->sessions; s != NULL; s = next) {
         next = s->next;
         assay_session_tested(s);
     }
+    a->telling = false;
     assay_agent_test(a);
 }
 
@@ -404,7 +407,9 @@ static int start_stdio(struct assay_agent *a, struct assay_err *err)
     if (daemon != NULL) {
         assay_log(ASSAY_LOG_INFO, "attached board=%s", a->board_id);
         a->relay = assay_relay_new(&a->loop, conn, daemon, stop, a);
-        return a->relay != NULL ? 0 : ASSAY_EMEMORY;
+        return a->relay != NULL
+                   ? 0
+                   : assay_fail(err, ASSAY_EMEMORY, "no memory for a relay");
     }
     s = assay_session_new(a, conn);
     if (s == NULL)
@@ -506,12 +511,12 @@ int assay_agent_self_test(const struct assay_agent_options *options)
     assay_board_test_start(&a.test, test_memory(&a, 0));
     if (run_agent(&a, 0) < 0)
         return 4;
-    for (unsigned i = 0; i <= a.test.n_items; i++) {
+    for (unsigned i = 0; i <= a.test.found.n_items; i++) {
         assay_board_test_msg(&a.test, i, &m);
         printf("%-11s %s%s%s%s%s\n", kinds[m.kind], verdicts[m.verdict],
-               i < a.test.n_items && m.name[0] != '\0' ? " " : "",
-               i < a.test.n_items ? m.name : "", m.text[0] != '\0' ? "  " : "",
-               m.text);
+               i < a.test.found.n_items && m.name[0] != '\0' ? " " : "",
+               i < a.test.found.n_items ? m.name : "",
+               m.text[0] != '\0' ? "  " : "", m.text);
     }
     return a.test.health == ASSAY_HEALTH_GOOD && fflush(stdout) == 0 ? 0 : 4;
 }

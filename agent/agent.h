@@ -36,6 +36,7 @@ struct assay_agent {
     struct assay_blobs *blobs;
     struct assay_lease lease;
     struct assay_board_test test;
+    bool telling; /* what it found: the next one has to wait */
     struct assay_counters counters;
     struct assay_listener *listener;
     struct assay_listener *attach; /* for --stdio agents of this board */

@@ -167,7 +167,7 @@ void assay_entrance_reload(struct assay_entrance *e)
               assay_tls_context_fingerprint(e->tls));
     for (struct assay_session *s = e->agent->sessions; s != NULL; s = next) {
         next = s->next;
-        if (s->state == ASSAY_SESSION_GONE ||
+        if (s->state >= ASSAY_SESSION_CLOSING ||
             assay_tls_judge(e->tls, s->conn, &peer, &err) == 0)
             continue;
         assay_log(ASSAY_LOG_WARN, "tls-put-out session=%u name=%s", s->number,

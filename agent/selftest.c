@@ -45,8 +45,8 @@ static uint32_t rungs_of(const struct assay_test_item *item)
 int assay_board_test_judge(const struct assay_board_test *t, uint32_t flags,
                            struct assay_err *err)
 {
-    for (unsigned i = 0; i < t->n_items; i++) {
-        const struct assay_test_item *item = &t->items[i];
+    for (unsigned i = 0; i < t->found.n_items; i++) {
+        const struct assay_test_item *item = &t->found.items[i];
         uint32_t needs = rungs_of(item);
 
         if (item->verdict != ASSAY_VERDICT_BAD || (flags & needs) != needs)
@@ -62,16 +62,17 @@ int assay_board_test_judge(const struct assay_board_test *t, uint32_t flags,
 void assay_board_test_msg(const struct assay_board_test *t, unsigned i,
                           struct assay_msg_self_test *out)
 {
-    const struct assay_test_item *item = &t->items[i];
+    const struct assay_test_item *item = &t->found.items[i];
 
-    if (i == t->n_items) {
+    if (i == t->found.n_items) {
         *out = (struct assay_msg_self_test){
             .kind = ASSAY_SELF_TEST_END,
-            .verdict = t->health == ASSAY_HEALTH_BAD ? ASSAY_VERDICT_BAD
-                                                     : ASSAY_VERDICT_GOOD,
-            .text = t->sentence,
-            .checks = t->n_checks,
-            .time_us = t->time_us,
+            .verdict = t->health == ASSAY_HEALTH_BAD    ? ASSAY_VERDICT_BAD
+                       : t->health == ASSAY_HEALTH_GOOD ? ASSAY_VERDICT_GOOD
+                                                        : ASSAY_VERDICT_NONE,
+            .text = t->found.sentence,
+            .checks = t->found.n_checks,
+            .time_us = t->found.time_us,
         };
         return;
     }
@@ -90,9 +91,9 @@ void assay_board_test_msg(const struct assay_board_test *t, unsigned i,
 /* The first of all that is bad is what runs are refused with. */
 static void set_bad(struct assay_board_test *t, const char *sentence)
 {
-    if (t->sentence[0] == '\0')
-        snprintf(t->sentence, sizeof(t->sentence), "%.*s",
-                 (int)sizeof(t->sentence) - 1, sentence);
+    if (t->now.sentence[0] == '\0')
+        snprintf(t->now.sentence, sizeof(t->now.sentence), "%.*s",
+                 (int)sizeof(t->now.sentence) - 1, sentence);
 }
 
 static void add_item(struct assay_board_test *t,
@@ -100,13 +101,13 @@ static void add_item(struct assay_board_test *t,
 {
     struct assay_test_item *at = NULL;
 
-    for (unsigned i = 0; i < t->n_items && at == NULL; i++) {
-        if (t->items[i].kind == item->kind &&
-            strcmp(t->items[i].name, item->name) == 0)
-            at = &t->items[i];
+    for (unsigned i = 0; i < t->now.n_items && at == NULL; i++) {
+        if (t->now.items[i].kind == item->kind &&
+            strcmp(t->now.items[i].name, item->name) == 0)
+            at = &t->now.items[i];
     }
-    if (at == NULL && t->n_items < ASSAY_TEST_ITEMS) {
-        at = &t->items[t->n_items++];
+    if (at == NULL && t->now.n_items < ASSAY_TEST_ITEMS) {
+        at = &t->now.items[t->now.n_items++];
         *at = *item;
         at->checks = 0;
     }
@@ -117,7 +118,7 @@ static void add_item(struct assay_board_test *t,
         memcpy(at->text, item->text, sizeof(at->text));
     }
     at->checks++;
-    t->n_checks++;
+    t->now.n_checks++;
     if (item->verdict == ASSAY_VERDICT_BAD) {
         set_bad(t, item->text);
         assay_log(ASSAY_LOG_ERROR, "self-test bad name=%s why=\"%s\"",
@@ -162,12 +163,14 @@ static void conclude(struct assay_board_test *t)
     if (!whole || t->timed_out)
         blame_last(t);
     t->running = false;
-    t->time_us = assay_now_us() - t->began_us;
-    t->health = t->sentence[0] != '\0' ? ASSAY_HEALTH_BAD : ASSAY_HEALTH_GOOD;
+    t->now.time_us = assay_now_us() - t->began_us;
+    t->health =
+        t->now.sentence[0] != '\0' ? ASSAY_HEALTH_BAD : ASSAY_HEALTH_GOOD;
     assay_log(t->health == ASSAY_HEALTH_BAD ? ASSAY_LOG_ERROR : ASSAY_LOG_INFO,
               "self-test %s checks=%u ms=%" PRIu64,
-              t->health == ASSAY_HEALTH_BAD ? "failed" : "passed", t->n_checks,
-              t->time_us / 1000);
+              t->health == ASSAY_HEALTH_BAD ? "failed" : "passed",
+              t->now.n_checks, t->now.time_us / 1000);
+    t->found = t->now;
     t->end.over(t->end.self);
 }
 
@@ -311,8 +314,8 @@ void assay_board_test_start(struct assay_board_test *t, uint64_t memory_bytes)
     if (t->running)
         return;
     t->began_us = assay_now_us();
-    t->n_items = t->n_checks = 0;
-    t->sentence[0] = '\0';
+    t->now.n_items = t->now.n_checks = 0;
+    t->now.sentence[0] = '\0';
     memset(&t->last, 0, sizeof(t->last));
     t->timed_out = t->child_gone = t->pipe_gone = false;
     if (t->health == ASSAY_HEALTH_UNKNOWN)

@@ -3,7 +3,7 @@
  * Is this board fit to judge a model? A child process runs the kernels on
  * built-in slices (lib/engine/selftest.h), writes and reads memory, and looks
  * at clock and sensors; the daemon lives whatever befalls it. What it found
- * is kept until the next test. Loop thread only.
+ * holds until the next test is over. Loop thread only.
  */
 #ifndef ASSAY_AGENT_SELFTEST_H
 #define ASSAY_AGENT_SELFTEST_H
@@ -26,6 +26,13 @@ struct assay_test_item {
     char name[64], rung[12], text[220];
 };
 
+struct assay_test_findings {
+    struct assay_test_item items[ASSAY_TEST_ITEMS];
+    unsigned n_items, n_checks;
+    char sentence[300]; /* what is bad; "" */
+    uint64_t time_us;
+};
+
 struct assay_test_end {
     void (*over)(void *self);
     void *self;
@@ -38,11 +45,10 @@ struct assay_board_test {
     uint64_t deadline_ms;
     struct assay_test_end end;
     enum assay_health health;
-    char sentence[300]; /* what is bad; "" */
-    struct assay_test_item items[ASSAY_TEST_ITEMS];
-    unsigned n_items, n_checks;
-    uint64_t began_us, time_us;
+    struct assay_test_findings found; /* of the last that is over */
     /* Of the test that runs: */
+    struct assay_test_findings now;
+    uint64_t began_us;
     bool running, timed_out, child_gone, pipe_gone;
     int pid, status;
     int pipe;

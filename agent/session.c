@@ -150,11 +150,25 @@ void assay_session_release_lease(struct assay_session *s)
     assay_lease_release(&s->agent->lease);
 }
 
+/* What it kept is for whoever comes next; a run has the slice until its end. */
+static void let_go(struct assay_session *s)
+{
+    assay_session_drop_upload(s);
+    if (s->stream != NULL)
+        return;
+    assay_loaded_close(s->loaded);
+    s->loaded = NULL;
+}
+
 /* Reads on, and drops what comes: whoever was not read for a while and hangs
  * up is gone at once, not when the deadline has passed. */
 static void begin_closing(struct assay_session *s)
 {
+    /* An answer that is still to come would make it a client again. */
+    assay_lease_call_cancel(s->call);
+    s->call = NULL;
     assay_session_enter(s, ASSAY_SESSION_CLOSING);
+    let_go(s);
     assay_conn_shutdown(s->conn);
     (void)!assay_conn_read(s->conn, true);
 }
@@ -359,9 +373,13 @@ void assay_session_pause(struct assay_session *s, bool on)
         s->inputs_ms = now;
     if (s->state >= ASSAY_SESSION_CLOSING)
         return;
-    if (on)
+    if (on) {
         (void)!assay_conn_read(s->conn, false);
-    else if (!assay_conn_is_full(s->conn)) /* else drained() is owed */
+        assay_deadline_stop(&s->deadline);
+        return;
+    }
+    assay_session_enter(s, s->state);
+    if (!assay_conn_is_full(s->conn)) /* else drained() is owed */
         on_drained(s);
 }
 
@@ -500,7 +518,8 @@ static void stream_over(void *self, bool fatal)
     if (s->state == ASSAY_SESSION_RUNNING) {
         assay_loaded_drop_given(s->loaded);
         assay_session_enter(s, ASSAY_SESSION_LOADED);
-    }
+    } else
+        let_go(s);
 }
 
 void assay_session_on_start(struct assay_session *s, struct assay_msg *m)
@@ -517,6 +536,7 @@ void assay_session_on_start(struct assay_session *s, struct assay_msg *m)
     int rc = err.code;
 
     s->given_err = (struct assay_err){0};
+    s->inputs_ms = 0; /* refused or not, they are over */
     if (rc == 0)
         rc = assay_board_test_judge(&s->agent->test, flags, &err);
     if (rc == 0)

@@ -109,6 +109,8 @@ void assay_session_refuse(struct assay_session *s, const struct assay_err *err);
 /* The last word: an error frame, then the connection ends. */
 void assay_session_fatal(struct assay_session *s, const struct assay_err *err);
 void assay_session_release_lease(struct assay_session *s); /* if it has it */
+/* While it is paused nothing is read, and none of its deadlines runs: what it
+ * waits for has its own. */
 void assay_session_pause(struct assay_session *s, bool on);
 
 void assay_session_on_hello(struct assay_session *s, struct assay_msg *m);

@@ -140,6 +140,7 @@ void assay_session_on_load(struct assay_session *s, struct assay_msg *m)
     assay_loaded_close(s->loaded);
     s->loaded = NULL;
     s->given_err = (struct assay_err){0};
+    s->inputs_ms = 0;
     rc = assay_loaded_open(&s->loaded, s->agent->blobs, m->u.blob.sha256,
                            s->agent->cpu_flags, &err);
     if (rc < 0) {
@@ -155,10 +156,15 @@ void assay_session_on_load(struct assay_session *s, struct assay_msg *m)
     assay_session_send(s, &answer);
 }
 
-void assay_session_on_tensor(struct assay_session *s, struct assay_msg *m)
+static void inputs_begin(struct assay_session *s)
 {
     if (s->inputs_ms == 0)
         s->inputs_ms = uv_now(&s->agent->loop) + 1; /* never 0 */
+}
+
+void assay_session_on_tensor(struct assay_session *s, struct assay_msg *m)
+{
+    inputs_begin(s);
     if (s->given_err.code == 0 &&
         assay_loaded_give(s->loaded, &m->u.run_tensor, m->payload,
                           m->payload_bytes, &s->given_err) < 0 &&
@@ -168,6 +174,7 @@ void assay_session_on_tensor(struct assay_session *s, struct assay_msg *m)
 
 void assay_session_on_expect(struct assay_session *s, struct assay_msg *m)
 {
+    inputs_begin(s);
     if (s->given_err.code == 0 &&
         assay_loaded_expect(s->loaded, &m->u.run_expect, &s->given_err) < 0 &&
         s->given_err.code == 0)

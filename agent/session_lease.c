@@ -205,7 +205,8 @@ void assay_session_on_acquire(struct assay_session *s, struct assay_msg *m)
     s->want_force = m->u.lease.force;
     s->taken_from[0] = '\0';
     s->attempts = 0;
-    if (s->agent->test.health == ASSAY_HEALTH_TESTING) {
+    /* A test holds memory that the lease is wanted for. */
+    if (s->agent->test.running) {
         s->wants_lease = true;
         assay_session_pause(s, true);
     } else
@@ -225,7 +226,7 @@ static void tell_test(struct assay_session *s)
     const struct assay_board_test *t = &s->agent->test;
     struct assay_msg m = {.type = ASSAY_MSG_SELF_TEST_REPLY};
 
-    for (unsigned i = 0; i <= t->n_items; i++) {
+    for (unsigned i = 0; i <= t->found.n_items; i++) {
         assay_board_test_msg(t, i, &m.u.self_test);
         assay_session_send(s, &m);
     }

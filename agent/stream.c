@@ -52,6 +52,7 @@ struct tile_ticket {
 
 static void pump(struct assay_stream *s);
 static void kill_for(struct assay_stream *s, int reason);
+static void arm(struct assay_stream *s);
 
 /* ---- sending -------------------------------------------------------------- */
 
@@ -253,8 +254,10 @@ static void finish(struct assay_stream *s)
         send_end(s);
     }
     /* The mapping is the connection's as long as it sends from it. */
-    if (s->in_flight > 0 && !fatal)
+    if (s->in_flight > 0 && !fatal) {
+        arm(s);
         return;
+    }
     if (fatal) {
         s->events.over(s->events.self, true);
         return; /* the session closes its connection and abandons us */
@@ -326,8 +329,6 @@ static bool drops_the_rest(const struct assay_stream *s)
     return s->reason == ASSAY_ECANCELLED ||
            s->reason == ASSAY_ECLIENT_STALLED || s->reason == ASSAY_EINTERNAL;
 }
-
-static void arm(struct assay_stream *s);
 
 static void pump(struct assay_stream *s)
 {
@@ -480,7 +481,8 @@ static void on_deadline(void *self)
     } else if (!s->reaped && s->reason == 0 && layer_left_us(s, now) <= 0) {
         kill_for(s, ASSAY_ELAYER_TIMEOUT);
     }
-    if (s->reason == 0)
+    /* Else SIGCHLD comes next; who was killed for is told until he takes it. */
+    if (s->reason == 0 || s->reaped)
         arm(s);
 }
 

@@ -14,7 +14,7 @@
 #include "agent/agent.h"
 #include "kernels/cpu.h"
 
-uint64_t agents_run_ms;
+uint64_t agents_run_ms, agents_blob_ms;
 
 static void die(const char *what)
 {
@@ -35,6 +35,7 @@ static void child(const char *listen, const char *board_id, uint64_t memory,
         .log_level = ASSAY_LOG_ERROR,
         .no_self_test = true, /* its process and pipe would be counted */
         .deadline_ms[ASSAY_DEADLINE_RUN] = agents_run_ms,
+        .deadline_ms[ASSAY_DEADLINE_BLOB] = agents_blob_ms,
     };
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */

@@ -27,6 +27,8 @@ struct agents {
 void agents_start(struct agents *a, const char *board_id, uint64_t memory);
 /* Deadline of a run of agents that are started from now on; 0: the default. */
 extern uint64_t agents_run_ms;
+/* Likewise of a constant, and of a run's inputs. */
+extern uint64_t agents_blob_ms;
 /* The same on a port of the loopback. */
 void agents_start_tcp(struct agents *a, const char *board_id, uint64_t memory);
 /* SIGTERM; returns the exit status, or 1000 + signal. */
