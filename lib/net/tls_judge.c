@@ -128,7 +128,9 @@ static int refuse(const struct assay_tls_context *ctx,
                           "tls:%s' says how to go on",
                           p->fingerprint, own->wanted, own->wanted_name, ca,
                           own->wanted_name);
-    return assay_fail(err, ASSAY_ECONNECT, "board's key %s is not known%s",
+    return assay_fail(err, ASSAY_ECONNECT,
+                      "board's key %s is not known%s: compare it with 'assay "
+                      "pair', or give the CA that signed it with --tls-ca",
                       p->fingerprint, ca);
 }
 
