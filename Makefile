@@ -162,11 +162,12 @@ endef
 # named_objs(machine, source): patterns are expanded, names that are not there
 # (generated ones, or a mistake that the build will show) are kept.
 # "kernels/ref/" brings the other ISA folders of the machine: the table names
-# every kernel. A room's main.c is not brought.
-named_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out %/main.c,$(sort \
+# every kernel. A room brings its main.c only where that is named.
+named_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(sort \
 	$(foreach w,$(shell sed -n 's/^ \* links: //p' $(2) 2>/dev/null),$(or \
+	$(filter-out $(if $(filter %/,$(w)),%/main.c),\
 	$(wildcard $(if $(filter kernels/ref/,$(w)),$($(1)_ISAS:%=kernels/%/*.c),\
-	$(w:%/=%/*.c))),$(w))))))
+	$(w:%/=%/*.c)))),$(w)))))
 test_objs = $(call named_objs,$(1),tests/unit/test_$(2).c)
 test_libs = $(shell sed -n 's/^ \* libs: //p' tests/unit/test_$(1).c)
 fuzz_objs = $(call named_objs,$(1),tests/fuzz/fuzz_$(2).c)

@@ -8,7 +8,7 @@
  *   FLIP=LAYER,EVERY     each EVERYth run gives the layer with the lowest bit
  *                        of its middle byte changed
  *
- * links: agent/ proto/ gen/proto/assay.pb-c.c lib/core/ lib/engine/
+ * links: agent/ agent/main.c proto/ gen/proto/assay.pb-c.c lib/core/ lib/engine/
  * links: lib/engine/ops/ lib/net/ kernels/ kernels/ref/
  * libs: -Wl,--wrap=assay_run -Wl,--wrap=assay_worker_start
  * libs: -luv -lprotobuf-c -lxxhash -lmbedtls -lmbedx509 -lmbedcrypto -lm
