@@ -21,10 +21,15 @@ static const char *signal_name(int sig)
     }
 }
 
-void assay_crash_text(int status, char *out, size_t cap)
+bool assay_crash_is_kill(int status)
 {
     /* Nobody here sends that signal without a reason of its own. */
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+void assay_crash_text(int status, char *out, size_t cap)
+{
+    if (assay_crash_is_kill(status))
         snprintf(
             out, cap,
             "worker was killed, perhaps by the kernel for lack of memory,");

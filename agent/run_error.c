@@ -55,7 +55,9 @@ void assay_run_error_tell(const struct assay_run_error *r,
         assay_fail(err, r->reason, "the worker's ring is damaged %s", where);
     } else {
         assay_crash_text(r->status, what, sizeof(what));
-        assay_fail(err, ASSAY_ECRASH, "%s %s", what, where);
+        assay_fail(
+            err, assay_crash_is_kill(r->status) ? ASSAY_EKILLED : ASSAY_ECRASH,
+            "%s %s", what, where);
     }
     e->code = err->code;
     e->text = err->text;

@@ -441,7 +441,7 @@ static void count_end(struct assay_session *s,
 {
     char why[ASSAY_LOG_TEXT];
 
-    if (e->error.code == ASSAY_ECRASH)
+    if (e->error.code == ASSAY_ECRASH || e->error.code == ASSAY_EKILLED)
         s->agent->counters.crashes++;
     else if (e->error.code == ASSAY_ELAYER_TIMEOUT)
         s->agent->counters.timeouts++;

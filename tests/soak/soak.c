@@ -257,7 +257,7 @@ static bool is_expected(enum act act, int rc, uint32_t layers)
     if (rc == 0)
         return layers == LAYERS;
     return (act == CANCEL && rc == ASSAY_ECANCELLED) ||
-           (act == KILL && rc == ASSAY_ECRASH) ||
+           (act == KILL && (rc == ASSAY_ECRASH || rc == ASSAY_EKILLED)) ||
            ((act == CUT || act == RESET) && rc == ASSAY_ELOST);
 }
 

@@ -352,7 +352,7 @@ static void test_late(void **state)
 static void test_worker_died(void **state)
 {
     (void)state;
-    slow_ends(ASSAY_ECRASH, SIGKILL, 0, "killed, perhaps by the kernel");
+    slow_ends(ASSAY_EKILLED, SIGKILL, 0, "killed, perhaps by the kernel");
     slow_ends(ASSAY_ECRASH, SIGSEGV, 0, "signal 11 (SIGSEGV");
 }
 
