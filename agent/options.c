@@ -166,7 +166,8 @@ static int check_together(const struct assay_agent_options *o,
                           "--listen and --stdio exclude each other");
     if (!o->stdio && o->listen == NULL)
         return assay_fail(err, ASSAY_EUSAGE,
-                          "--listen ADDRESS or --stdio expected, see --help");
+                          "--listen ADDRESS, --stdio or --self-test expected, "
+                          "see --help");
     return check_tls(o, err);
 }
 

@@ -113,6 +113,18 @@ static int tell_end(struct assay_client *c, struct assay_err *err)
         if (c->exited && c->exit_signal != 0)
             return assay_fail(err, code, "agent '%.300s' died of signal %d%s",
                               c->target.text, c->exit_signal, when);
+        if (c->exited && c->target.is_ssh && c->version == 0 &&
+            (c->exit_status == 126 || c->exit_status == 127))
+            return assay_fail(err, code,
+                              "no agent can be started at '%.300s' (status "
+                              "%" PRId64 "): 'assay deploy %.300s' puts it "
+                              "there",
+                              c->target.text, c->exit_status, c->target.text);
+        if (c->exited && c->target.is_ssh && c->exit_status == 255)
+            return assay_fail(err, code,
+                              "ssh to '%.300s' ended with status 255%s: it "
+                              "says why above",
+                              c->target.text, when);
         if (c->exited)
             return assay_fail(err, code,
                               "agent '%.300s' ended with status %" PRId64 "%s",

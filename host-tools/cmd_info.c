@@ -138,12 +138,17 @@ static void print_info(const struct assay_backend_info *i)
     if (i->features[0] != '\0')
         snprintf(features, sizeof(features), "%s%.200s",
                  i->soc[0] != '\0' ? ", " : "", i->features);
-    printf("%s\n", assay_message(
-                       text, sizeof(text), ASSAY_MSG_INFO_BOARD, "board",
-                       i->board_id, "soc", i->soc, "features", features,
-                       "memory", assay_num_bytes(i->memory_limit).text, "agent",
-                       i->build_id, "protocol", assay_num_u(i->protocol).text,
-                       "uptime", uptime_of(i->uptime_s, up, sizeof(up)), NULL));
+    if (i->agent == NULL)
+        assay_message(text, sizeof(text), ASSAY_MSG_INFO_LOCAL, "board",
+                      i->board_id, "features", features, "agent", i->build_id,
+                      NULL);
+    else
+        assay_message(text, sizeof(text), ASSAY_MSG_INFO_BOARD, "board",
+                      i->board_id, "soc", i->soc, "features", features, "cores",
+                      assay_num_u(agent->cores).text, "agent", i->build_id,
+                      "protocol", assay_num_u(i->protocol).text, "uptime",
+                      uptime_of(i->uptime_s, up, sizeof(up)), NULL);
+    printf("%s\n", text);
     printf("%s\n",
            assay_message(text, sizeof(text), ASSAY_MSG_INFO_KERNELS, "kernels",
                          i->kernels, "also",
@@ -152,6 +157,8 @@ static void print_info(const struct assay_backend_info *i)
     if (i->runtime[0] != '\0')
         printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_INFO_RUNTIME,
                                      "files", i->runtime, NULL));
+    if (i->agent == NULL)
+        return; /* nobody leases this process */
     print_sensors(agent);
     print_lease(i);
     if (agent->health != ASSAY_HEALTH_UNKNOWN)

@@ -205,9 +205,7 @@ static int finish(struct assay_run *r, int argc, char **argv)
     assay_run_fit(r, &sum);
     assay_run_probe_tell(r);
     if (r->error.code != 0) {
-        assay_message(text, sizeof(text), ASSAY_MSG_BOARD_LOST, "why",
-                      r->error.text, "have", assay_num_u(sum.compared).text,
-                      "expected", assay_num_u(sum.expected).text, NULL);
+        assay_run_lost(r, &sum, r->error.text, text, sizeof(text));
         fprintf(stderr, "%s\n",
                 assay_message(line, sizeof(line), ASSAY_MSG_ERROR_LINE, "text",
                               text, NULL));

@@ -166,8 +166,11 @@ int assay_agent_file_open(struct assay_agent_file *out, const char *path,
         rc = find(&f.path, err);
     else if ((f.path = assay_file_join("", path)) == NULL)
         rc = assay_fail_message(err, ASSAY_EMEMORY, ASSAY_MSG_MEMORY, NULL);
-    if (rc == 0)
+    if (rc == 0) {
         rc = assay_file_read(&f.data, &f.bytes, f.path, AGENT_MAX, err);
+        if (rc < 0)
+            assay_err_prefix(err, "agent");
+    }
     if (rc == 0)
         rc = assay_agent_file_check(f.data, f.bytes, f.path, f.version, err);
     if (rc < 0) {

@@ -34,7 +34,7 @@ say system $(uname -s);
 command -v sha256sum >/dev/null && say sha256sum yes;
 say free $(df -P -k "$d" 2>/dev/null | tail -n 1);
 say daemons $(sed -n "s/.*@assayd[.]//p" /proc/net/unix 2>/dev/null |
-    sort -u | head -n 4);
+    sed "s/@.*//" | sort -u | head -n 4);
 say on-path $(command -v assayd);
 [ -f /etc/assayd/deployed ] && say listed yes;
 say done

@@ -81,6 +81,8 @@ static void on_err(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
     for (ssize_t i = 0; i < n; i++) {
         unsigned char b = (unsigned char)buf->base[i];
 
+        if (b == '\r') /* ssh ends its lines so */
+            continue;
         if (k->said_bytes == cap)
             memmove(k->said, k->said + 1, --k->said_bytes);
         k->said[k->said_bytes++] =

@@ -13,6 +13,9 @@
 #include "host-tools/model/file.h"
 #include "lib/core/embed.h"
 #include "lib/core/hash.h"
+#include "lib/net/identity.h"
+#include "lib/net/pins.h"
+#include "lib/net/target.h"
 
 #define LIST "/etc/assayd/deployed"
 #define CONFIG "/etc/default/assayd"
@@ -58,10 +61,74 @@ static bool is_made_of(const char *s, const char *marks)
     return true;
 }
 
+static int refuse_listen(enum assay_message_id id, const char *value,
+                         struct assay_err *err)
+{
+    return assay_fail_message(err, ASSAY_EUSAGE, id, "value", value, NULL);
+}
+
+/* What the agent would refuse at its start, when the old one is gone. */
+static int check_listen(const struct assay_options *o, struct assay_err *err)
+{
+    struct assay_target t;
+    bool is_tcp, is_tls;
+    int rc;
+
+    if (o->listen == NULL)
+        return 0;
+    /* It becomes a word of a file that a shell and systemd read. */
+    if (strlen(o->listen) > 200 || !is_made_of(o->listen, "._/+-:[]@"))
+        return refuse_listen(ASSAY_MSG_DEPLOY_LISTEN, o->listen, err);
+    rc = assay_target_parse(&t, o->listen, err);
+    if (rc < 0)
+        return rc;
+    is_tcp = t.kind == ASSAY_TARGET_TCP;
+    is_tls = is_tcp && t.is_tls;
+    rc = t.kind == ASSAY_TARGET_EXEC ? -1 : 0;
+    assay_target_close(&t);
+    if (rc < 0)
+        return refuse_listen(ASSAY_MSG_DEPLOY_LISTEN, o->listen, err);
+    if (is_tls && o->keys == NULL)
+        return refuse_listen(ASSAY_MSG_DEPLOY_LISTEN_KEYS, o->listen, err);
+    if (!is_tcp && o->keys != NULL)
+        return refuse_listen(ASSAY_MSG_DEPLOY_LISTEN_PLAIN, o->listen, err);
+    return 0;
+}
+
+/* Read as the agent will read them. */
+static int check_keys(const struct assay_options *o, struct assay_err *err)
+{
+    struct assay_identity id = {0};
+    struct assay_pins pins = {0};
+    char *cert, *key, *list;
+    int rc;
+
+    if (o->keys == NULL)
+        return 0;
+    cert = assay_file_join(o->keys, "cert.pem");
+    key = assay_file_join(o->keys, "key.pem");
+    list = assay_file_join(o->keys, "authorized");
+    rc = cert == NULL || key == NULL || list == NULL
+             ? no_memory(err)
+             : assay_identity_load(&id, cert, key, err);
+    if (rc == 0)
+        assay_identity_close(&id);
+    if (rc == 0)
+        rc = assay_pins_load(&pins, list, err);
+    assay_pins_close(&pins);
+    assay_free(cert);
+    assay_free(key);
+    assay_free(list);
+    if (rc < 0)
+        assay_err_prefix(err, "--keys '%.200s'", o->keys);
+    return rc;
+}
+
 int assay_deploy_check_service(const struct assay_deploy *d,
                                struct assay_err *err)
 {
     const struct assay_options *o = d->o;
+    int rc;
 
     if (!o->service && (o->listen != NULL || o->keys != NULL))
         return assay_fail_message(
@@ -76,12 +143,8 @@ int assay_deploy_check_service(const struct assay_deploy *d,
         return assay_fail_message(err, ASSAY_EUSAGE,
                                   ASSAY_MSG_DEPLOY_SERVICE_PATH, "path",
                                   d->path, NULL);
-    /* It becomes a word of a file that a shell and systemd read. */
-    if (o->listen != NULL &&
-        (strlen(o->listen) > 200 || !is_made_of(o->listen, "._/+-:[]@")))
-        return assay_fail_message(err, ASSAY_EUSAGE, ASSAY_MSG_DEPLOY_LISTEN,
-                                  "value", o->listen, NULL);
-    return 0;
+    rc = check_listen(o, err);
+    return rc == 0 ? check_keys(o, err) : rc;
 }
 
 /* ---- files ---------------------------------------------------------------- */

@@ -173,7 +173,8 @@ static int on_start(struct reader *r, const struct assay_msg_run_start *m)
     if (!r->named)
         return refuse(r, "a run without its note 'pass'");
     if (m->layers_bytes != (r->slice_layers + 7u) / 8)
-        return refuse(r, "a run of a model with another number of layers");
+        return refuse(r, "a run of a model with another number of layers: "
+                         "--resume takes the command of before");
     p = grow(j->passes, j->n_passes, &r->cap_passes, sizeof(*j->passes));
     layers = assay_arena_alloc(j->memory, (size_t)r->slice_layers + 1);
     if (p == NULL || layers == NULL) {

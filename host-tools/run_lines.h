@@ -84,7 +84,11 @@ void assay_run_builds_lines(const struct assay_run *r, struct assay_lines *l);
 void assay_run_probe_lines(const struct assay_run *r,
                            const struct assay_run_summary *sum,
                            struct assay_lines *l);
-/* run_sentence.c: the sentence of the whole run and the id of its message. */
+/* run_sentence.c: a run that was cut, where, and how much was compared. */
+const char *assay_run_lost(const struct assay_run *r,
+                           const struct assay_run_summary *sum, const char *why,
+                           char *out, size_t cap);
+/* The sentence of the whole run and the id of its message. */
 const char *assay_run_sentence(const struct assay_run *r,
                                const struct assay_run_summary *sum, char *out,
                                size_t cap, enum assay_message_id *id);

@@ -370,7 +370,7 @@ void assay_run_repeat_culprit_lines(const struct assay_run *r, uint32_t layer,
 void assay_run_repeat_lines(const struct assay_run *r, struct assay_lines *l)
 {
     const struct assay_run_repeats *k = r->repeats;
-    char text[ASSAY_LINE_TEXT], kinds[256], files[64] = "";
+    char text[ASSAY_LINE_TEXT], kinds[256], where[64], files[64] = "";
     uint32_t at = 0;
     bool same;
 
@@ -384,8 +384,12 @@ void assay_run_repeat_lines(const struct assay_run *r, struct assay_lines *l)
                   same ? ASSAY_MSG_REPEAT_SAME : ASSAY_MSG_REPEAT_DIFFERS,
                   "layer", same ? "" : r->s->layers[at].name, "runs",
                   assay_num_u(k->runs).text, "samples",
-                  assay_num_u(k->samples).text, "kinds",
-                  kinds_text(k, NULL, kinds, sizeof(kinds)), NULL);
+                  assay_num_u(k->samples).text, "where",
+                  assay_message(where, sizeof(where),
+                                r->o->local ? ASSAY_MSG_REPEAT_LOCAL
+                                            : ASSAY_MSG_REPEAT_WORKERS,
+                                NULL),
+                  "kinds", kinds_text(k, NULL, kinds, sizeof(kinds)), NULL);
     assay_line_add(l, " ", text);
     for (unsigned s = 0; s < ASSAY_SIDES; s++) {
         if (r->sides[s].n_samples > 0)

@@ -15,6 +15,21 @@ static const char *some_samples(const struct assay_run *r, unsigned side,
                          assay_num_u(r->n_golden + r->n_host).text, NULL);
 }
 
+const char *assay_run_lost(const struct assay_run *r,
+                           const struct assay_run_summary *sum, const char *why,
+                           char *out, size_t cap)
+{
+    char sample[96] = "";
+
+    if (r->sample > 0)
+        assay_message(sample, sizeof(sample), ASSAY_MSG_BOARD_LOST_SAMPLE,
+                      "sample", assay_num_u(r->sample + 1).text, "samples",
+                      assay_num_u(r->n_samples).text, NULL);
+    return assay_message(out, cap, ASSAY_MSG_BOARD_LOST, "why", why, "sample",
+                         sample, "have", assay_num_u(sum->compared).text,
+                         "expected", assay_num_u(sum->expected).text, NULL);
+}
+
 /* Why a run without a verdict has none. */
 static const char *gap_sentence(const struct assay_run *r,
                                 const struct assay_run_summary *sum, char *out,
@@ -25,14 +40,10 @@ static const char *gap_sentence(const struct assay_run *r,
 
     *id = ASSAY_MSG_BOARD_LOST;
     if (r->error.code != 0)
-        return assay_message(out, cap, *id, "why", r->error.text, "have",
-                             assay_num_u(sum->compared).text, "expected",
-                             assay_num_u(sum->expected).text, NULL);
+        return assay_run_lost(r, sum, r->error.text, out, cap);
     if (r->interrupted != 0)
-        return assay_message(out, cap, *id, "why",
-                             assay_status_sentence(ASSAY_ECANCELLED), "have",
-                             assay_num_u(sum->compared).text, "expected",
-                             assay_num_u(sum->expected).text, NULL);
+        return assay_run_lost(r, sum, assay_status_sentence(ASSAY_ECANCELLED),
+                              out, cap);
     *id = ASSAY_MSG_NOT_COMPARED;
     if (sum->compared == 0)
         return assay_message(out, cap, *id, NULL);

@@ -129,6 +129,8 @@ static int bind_unix(struct assay_listener *l, const struct assay_target *t,
     old = umask(0177); /* the socket's file mode is its access control */
     rc = uv_pipe_bind(&l->h.pipe, t->path);
     umask(old);
+    if (rc == UV_EACCES && errno == ENOENT)
+        rc = UV_ENOENT; /* libuv calls a folder that is not there so */
     if (rc == 0)
         rc = uv_listen(&l->h.stream, BACKLOG, on_connection);
     if (rc < 0)

@@ -123,9 +123,14 @@ static int refuse(const struct assay_tls_context *ctx,
     if (own->wanted[0] != '\0')
         return assay_fail(err, ASSAY_ECONNECT,
                           "board's key is %s, but %s is pinned for '%s'%s: it "
-                          "is another board, or somebody is in between",
-                          p->fingerprint, own->wanted, own->wanted_name, ca);
-    return assay_fail(err, ASSAY_ECONNECT, "board's key %s is not known%s",
+                          "is another board, or somebody is in between; "
+                          "nothing was sent to it, and 'assay pair --target "
+                          "tls:%s' says how to go on",
+                          p->fingerprint, own->wanted, own->wanted_name, ca,
+                          own->wanted_name);
+    return assay_fail(err, ASSAY_ECONNECT,
+                      "board's key %s is not known%s: compare it with 'assay "
+                      "pair', or give the CA that signed it with --tls-ca",
                       p->fingerprint, ca);
 }
 

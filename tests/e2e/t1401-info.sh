@@ -94,6 +94,15 @@ expect "and the agent's log" grep -Eq \
     '^assayd: warn: lease-stolen session=[0-9]+ by=".*@' "$work/agent.err"
 wait "$holder"
 
+# A board that ssh reaches, without an agent; and one that it does not reach.
+run env ASSAY_SSH="sh -c 'exit 127'" "$assay" info --target ssh:root@board
+expect_refused 3 "'assay deploy ssh:root@board' puts it there" "no agent there"
+run env ASSAY_SSH="sh -c 'exit 255'" "$assay" info --target ssh:root@board
+expect_refused 3 "ssh to 'ssh:root@board' ended with status 255" "no board there"
+run "$assay" info --local
+expect_rc 0 "this process"
+expect_not_out "lease" "which nobody leases"
+
 "$assay" info --local --json "$work/l.json" >/dev/null
 run python3 -c '
 import json, sys

@@ -51,6 +51,15 @@ for odd in 'a b' 'a"b' 'a$b' "a'b" 'a;b' 'a`b'; do
     deploy --service --listen "$odd"
     expect_refused 2 "without blanks, quotes" "--listen '$odd'"
 done
+for odd in 192.0.2.1:7410 tls:127.0.0.1:0; do
+    deploy --service --listen "$odd"
+    expect_refused 2 "'$odd' needs TLS: give --keys DIR" "--listen $odd"
+done
+deploy --service --listen unix:/x --keys "$work"
+expect_refused 2 "no place for TLS" "--keys for a Unix socket"
+deploy --service --keys "$work/no-keys"
+expect_refused 2 "--keys '.*/no-keys': .*cert.pem" "keys that are not there"
+expect "and no connection was made" test "$(connections)" = 0
 run "$assay" deploy 'ssh:root@board:~/assayd' --service
 expect_refused 2 "expected an absolute path" "a service in the home folder"
 deploy --service --dry-run
@@ -128,7 +137,7 @@ expect_rc 0 "--uninstall with keys"
 expect "takes all away, the key too" test -z "$(etc)"
 
 # A refused start: told, with what the script said.
-deploy --service --listen 192.0.2.1:7410
+deploy --service --listen "unix:$board/nowhere/assayd.sock"
 expect "a start that the agent refuses: exit 2 or 3" test "$rc" = 2 -o "$rc" = 3
 expect_err "cannot start it|does not stay up" "a start that the agent refuses"
 expect_err "note: the agent at '$place' is the new one" "it says how far it came"
@@ -159,11 +168,10 @@ SH
 chmod +x "$board/bin/systemctl"
 keys=$work/keys
 mkdir "$keys"
-echo "a key" >"$keys/key.pem"
-echo "a certificate" >"$keys/cert.pem"
+cp "$pair/key.pem" "$pair/cert.pem" "$keys"
 deploy --service --keys "$keys"
 expect_refused 2 "authorized" "--keys without a list of who may come in"
-echo "me SHA256:x" >"$keys/authorized"
+cp "$pair/authorized" "$keys"
 deploy --service --keys "$keys"
 expect_rc 0 "--service with systemd and keys"
 expect_out '^service runs \(systemd\)$' "it runs and starts at boot"
@@ -181,8 +189,8 @@ expect "its options have TLS" grep -q -- '--listen 0.0.0.0:7410 --tls-cert' \
     "$board/etc/default/assayd"
 expect "systemd is told" test "$(tr '\n' ';' <"$work/systemctl.log")" = \
     "daemon-reload;enable assayd.service;restart assayd.service;is-active assayd.service;"
-expect "no key was an argument" bash -c '! grep -q "a key" "$1"' _ \
-    "$work/ssh.log"
+expect "no key was an argument" bash -c '! grep -qF "$(sed -n 2p "$2")" "$1"' _ \
+    "$work/ssh.log" "$keys/key.pem"
 : >"$work/systemctl.log"
 touch "$work/inactive"
 deploy --service

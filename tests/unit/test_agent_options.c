@@ -75,7 +75,7 @@ static const struct {
     const char *words[4];
     const char *sentence;
 } bad[] = {
-    {{NULL}, "--listen ADDRESS or --stdio expected"},
+    {{NULL}, "--listen ADDRESS, --stdio or --self-test expected"},
     {{"--stdio", "--listen", "127.0.0.1:0"}, "exclude each other"},
     {{"--listen"}, "option '--listen' needs an argument"},
     {{"--nothing"}, "unknown option '--nothing'"},
