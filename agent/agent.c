@@ -23,6 +23,17 @@
 #define SESSIONS_MAX 64
 #define REFUSED_MAX 16 /* that are being told so */
 
+static void add_open_bytes(const struct assay_agent *a,
+                           struct assay_msg_info *out)
+{
+    for (const struct assay_session *s = a->sessions; s != NULL; s = s->next) {
+        if (s->state == ASSAY_SESSION_GONE)
+            continue; /* is counted already */
+        out->bytes_in += s->conn->received;
+        out->bytes_out += s->conn->sent;
+    }
+}
+
 void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
 {
     enum assay_isa top = a->cpu_flags & ASSAY_CPU_I8MM      ? ASSAY_ISA_I8MM
@@ -80,12 +91,7 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
         out->tls_full = assay_entrance_counts(a->entrance)->full;
         out->tls_resumed = assay_entrance_counts(a->entrance)->resumed;
     }
-    for (const struct assay_session *s = a->sessions; s != NULL; s = s->next) {
-        if (s->state == ASSAY_SESSION_GONE)
-            continue; /* is counted already */
-        out->bytes_in += s->conn->received;
-        out->bytes_out += s->conn->sent;
-    }
+    add_open_bytes(a, out);
 }
 
 uint64_t assay_agent_deadline_ms(const struct assay_agent_options *options,
