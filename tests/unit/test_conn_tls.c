@@ -3,7 +3,8 @@
  * Both ends of TLS connections over a wire that the test holds: bytes in
  * short writes, back pressure, ends, and sessions that are resumed.
  *
- * links: tests/support/certs.c tests/support/tls_ends.c lib/net/ lib/core/
+ * links: tests/support/certs.c tests/support/tls_ends.c
+ * links: tests/support/tls_lab.c lib/net/ lib/core/
  * libs: -luv -lmbedtls -lmbedx509 -lmbedcrypto -lxxhash
  */
 #include <setjmp.h>
@@ -13,61 +14,25 @@
 
 #include <cmocka.h>
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/certs.h"
-#include "tests/support/tls_ends.h"
+#include "tests/support/tls_lab.h"
 
 #define WAIT_MS 20000
-
-static uv_loop_t loop;
-static struct assay_identity board, anna;
-static char anna_line[128]; /* authorized */
 
 static int begin(void **state)
 {
     (void)state;
-    signal(SIGPIPE, SIG_IGN); /* as both programs do */
-    uv_loop_init(&loop);
-    certs_make(&board, &(struct certs_wish){.name = "board-7"});
-    certs_make(&anna, &(struct certs_wish){.name = "anna-cn"});
-    snprintf(anna_line, sizeof(anna_line), "anna %s\n", anna.fingerprint);
+    tls_lab_begin();
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    assay_identity_close(&board);
-    assay_identity_close(&anna);
-    return uv_loop_close(&loop); /* a handle that is left is a leak */
-}
-
-/* The usual two: anna pinned by the board, the board pinned by anna. */
-static struct assay_tls_context *the_client(void)
-{
-    return tls_ends_context(
-        &(struct tls_wish){.identity = &anna, .wanted = board.fingerprint},
-        ASSAY_TLS_CLIENT, NULL);
-}
-
-static struct assay_tls_context *the_server(void)
-{
-    return tls_ends_context(
-        &(struct tls_wish){.identity = &board, .pins = anna_line},
-        ASSAY_TLS_SERVER, NULL);
-}
-
-static void open_both(struct tls_ends *e)
-{
-    struct assay_tls_context *client = the_client(), *server = the_server();
-
-    tls_ends_open(e, &loop, client, server);
-    assay_tls_context_free(client);
-    assay_tls_context_free(server);
+    return tls_lab_end();
 }
 
 /* ---- bytes ---------------------------------------------------------------- */
@@ -110,7 +75,7 @@ static void transfer(size_t chunk)
     struct tls_ends e = {.chunk = chunk};
 
     assay_buf_init(&sent);
-    open_both(&e);
+    tls_lab_open(&e);
     assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
     for (size_t i = 0; i < n; i++) {
         char head[16];
@@ -170,7 +135,7 @@ static void test_full(void **state)
     uint64_t until;
 
     (void)state;
-    open_both(&e);
+    tls_lab_open(&e);
     assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
     e.hold[CLIENT] = true;
     for (; lent.given < 64; lent.given++)
@@ -180,7 +145,7 @@ static void test_full(void **state)
     assert_true(assay_conn_is_full(e.end[CLIENT].conn));
     until = uv_hrtime() + 300000000;
     while (uv_hrtime() < until)
-        uv_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&lab.loop, UV_RUN_NOWAIT);
     /* The kernel has some, the connection below 256 KiB, no more. */
     assert_true(lent.back < 16);
     assert_int_equal(e.end[CLIENT].drained, 0);
@@ -194,7 +159,7 @@ static void test_full(void **state)
     /* Closed while full: all comes back. */
     lent = (struct lent){0};
     memset(&e, 0, sizeof(e));
-    open_both(&e);
+    tls_lab_open(&e);
     assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
     e.hold[CLIENT] = true;
     for (; lent.given < 64; lent.given++)
@@ -218,7 +183,7 @@ static void test_not_reading(void **state)
 
     (void)state;
     fill(body, n, 9);
-    open_both(&e);
+    tls_lab_open(&e);
     assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
     assert_int_equal(assay_conn_read(e.end[SERVER].conn, false), 0);
     assert_int_equal(
@@ -254,7 +219,7 @@ static void test_late_start(void **state)
 
     (void)state;
     e.end[CLIENT].stay = false;
-    open_both(&e);
+    tls_lab_open(&e);
     assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
     assert_int_equal(
         assay_conn_send(e.end[SERVER].conn, "abc", 3, "def", 3, NULL, NULL), 0);
@@ -300,7 +265,7 @@ static void connect_once(struct tls_ends *e, struct assay_tls_context *client,
                          struct assay_tls_context *server)
 {
     memset(e, 0, sizeof(*e));
-    tls_ends_open(e, &loop, client, server);
+    tls_ends_open(e, &lab.loop, client, server);
     assert_true(tls_ends_run(e, tls_ends_shaken, WAIT_MS));
 }
 
@@ -308,13 +273,13 @@ static void test_resume(void **state)
 {
     static struct cache cache;
     struct assay_tls_context *client =
-        tls_ends_context(&(struct tls_wish){.identity = &anna,
-                                            .wanted = board.fingerprint,
+        tls_ends_context(&(struct tls_wish){.identity = &lab.anna,
+                                            .wanted = lab.board.fingerprint,
                                             .session_get = get,
                                             .session_put = put,
                                             .self = &cache},
                          ASSAY_TLS_CLIENT, NULL);
-    struct assay_tls_context *server = the_server(), *next, *other;
+    struct assay_tls_context *server = tls_lab_server(NULL, 0), *next, *other;
     struct tls_ends e;
     size_t full;
 
@@ -329,38 +294,39 @@ static void test_resume(void **state)
     assert_true(e.end[SERVER].peer.resumed);
     assert_true(e.end[CLIENT].peer.resumed);
     assert_string_equal(e.end[SERVER].peer.name, "anna");
-    assert_string_equal(e.end[CLIENT].peer.fingerprint, board.fingerprint);
+    assert_string_equal(e.end[CLIENT].peer.fingerprint, lab.board.fingerprint);
     print_message("handshake: %zu bytes, resumed: %zu\n", full,
                   e.bytes[0] + e.bytes[1]);
     tls_ends_close(&e);
     assert_int_equal(assay_tls_context_counts(server)->full, 1);
     assert_int_equal(assay_tls_context_counts(server)->resumed, 1);
     /* The line is taken away: the session still is resumed, and refused. */
-    next = tls_ends_context(&(struct tls_wish){.identity = &board, .pins = ""},
-                            ASSAY_TLS_SERVER, server);
+    next =
+        tls_ends_context(&(struct tls_wish){.identity = &lab.board, .pins = ""},
+                         ASSAY_TLS_SERVER, server);
     connect_once(&e, client, next);
     assert_true(e.end[SERVER].peer.resumed);
     assert_int_equal(e.end[SERVER].err.code, ASSAY_ECONNECT);
-    assert_non_null(strstr(e.end[SERVER].err.text, anna.fingerprint));
+    assert_non_null(strstr(e.end[SERVER].err.text, lab.anna.fingerprint));
     tls_ends_close(&e);
     assert_int_equal(assay_tls_context_counts(server)->refused, 1);
     /* The client pins another key: its old session is worth nothing. */
-    other = tls_ends_context(&(struct tls_wish){.identity = &anna,
-                                                .wanted = anna.fingerprint,
+    other = tls_ends_context(&(struct tls_wish){.identity = &lab.anna,
+                                                .wanted = lab.anna.fingerprint,
                                                 .session_get = get,
                                                 .session_put = put,
                                                 .self = &cache},
                              ASSAY_TLS_CLIENT, NULL);
     connect_once(&e, other, server);
     assert_null(e.end[CLIENT].conn);
-    assert_non_null(strstr(e.end[CLIENT].err.text, board.fingerprint));
+    assert_non_null(strstr(e.end[CLIENT].err.text, lab.board.fingerprint));
     tls_ends_close(&e);
     assert_int_equal(cache.puts, 1);
     assay_tls_context_free(other);
     assay_tls_context_free(next);
     assay_tls_context_free(server);
     /* A server that knows nothing of the ticket: a full handshake. */
-    server = the_server();
+    server = tls_lab_server(NULL, 0);
     connect_once(&e, client, server);
     assert_false(e.end[SERVER].peer.resumed);
     assert_int_equal(e.end[CLIENT].err.code, 0);

@@ -4,7 +4,8 @@
  * changed or held back at every step. Each ends in its sentence or in the
  * deadline of handshakes, memory goes back, and the next client is served.
  *
- * links: tests/support/certs.c tests/support/tls_ends.c lib/net/ lib/core/
+ * links: tests/support/certs.c tests/support/tls_ends.c
+ * links: tests/support/tls_lab.c lib/net/ lib/core/
  * libs: -luv -lmbedtls -lmbedx509 -lmbedcrypto -lxxhash
  */
 #include <setjmp.h>
@@ -15,38 +16,23 @@
 #include <cmocka.h>
 
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/certs.h"
-#include "tests/support/tls_ends.h"
+#include "tests/support/tls_lab.h"
 
 #define WAIT_MS 20000
 #define SHORT_MS 200
 
-static uv_loop_t loop;
-static struct assay_identity board, anna;
 static struct assay_tls_context *client, *server;
-static char lines[256];
 
 static int begin(void **state)
 {
     (void)state;
-    signal(SIGPIPE, SIG_IGN); /* as both programs do */
-    uv_loop_init(&loop);
-    certs_make(&board, &(struct certs_wish){.name = "board"});
-    certs_make(&anna, &(struct certs_wish){.name = "anna"});
-    snprintf(lines, sizeof(lines), "anna %s\n", anna.fingerprint);
-    client = tls_ends_context(&(struct tls_wish){.identity = &anna,
-                                                 .wanted = board.fingerprint,
-                                                 .handshake_ms = SHORT_MS},
-                              ASSAY_TLS_CLIENT, NULL);
-    server = tls_ends_context(&(struct tls_wish){.identity = &board,
-                                                 .pins = lines,
-                                                 .handshake_ms = SHORT_MS},
-                              ASSAY_TLS_SERVER, NULL);
+    tls_lab_begin();
+    client = tls_lab_client(SHORT_MS);
+    server = tls_lab_server(NULL, SHORT_MS);
     return 0;
 }
 
@@ -55,20 +41,7 @@ static int end(void **state)
     (void)state;
     assay_tls_context_free(client);
     assay_tls_context_free(server);
-    assay_identity_close(&board);
-    assay_identity_close(&anna);
-    return uv_loop_close(&loop);
-}
-
-static void next_client_is_served(void)
-{
-    struct tls_ends e = {0};
-
-    tls_ends_open(&e, &loop, client, server);
-    assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
-    assert_string_equal(e.end[CLIENT].err.text, "");
-    assert_string_equal(e.end[SERVER].err.text, "");
-    tls_ends_close(&e);
+    return tls_lab_end();
 }
 
 /* ---- what is done to records ---------------------------------------------- */
@@ -93,29 +66,6 @@ static enum tls_fate do_it(struct tls_ends *e, int side, size_t record,
     return d->fate;
 }
 
-static bool is_sentence(const char *text)
-{
-    static const char *const known[] = {
-        "was cut during the TLS handshake",
-        "did not end within 0.2 s",
-        "changed or replayed",
-        "malformed TLS",
-        "out of turn",
-        "the peer refused, TLS alert",
-        "with a TLS alert",
-        "TLS error -0x",
-        "another version of TLS",
-        "no common cipher",
-        "without its goodbye",
-    };
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strstr(text, known[i]) != NULL)
-            return true;
-    }
-    return false;
-}
-
 static bool one_over(struct tls_ends *e)
 {
     return e->end[CLIENT].end_status == UV_EPROTO ||
@@ -129,12 +79,12 @@ static bool try_deed(int side, size_t record, enum tls_fate fate)
     struct tls_ends e = {.fate = do_it, .self = &deed};
     int refused = 0;
 
-    tls_ends_open(&e, &loop, client, server);
+    tls_ends_open(&e, &lab.loop, client, server);
     if (!tls_ends_run(&e, tls_ends_shaken, WAIT_MS))
         fail_msg("side %d, record %zu, fate %d: no end", side, record, fate);
     for (int i = 0; i < 2; i++) {
         refused += e.end[i].err.code < 0;
-        if (e.end[i].err.code < 0 && !is_sentence(e.end[i].err.text))
+        if (e.end[i].err.code < 0 && !tls_lab_is_sentence(e.end[i].err.text))
             fail_msg("side %d, record %zu, fate %d: %s", side, record, fate,
                      e.end[i].err.text);
         if (fate == STOP && e.end[i].err.code == ASSAY_ETIMEOUT)
@@ -161,7 +111,7 @@ static void at_every_record(enum tls_fate fate, size_t least)
             n++;
     }
     assert_in_range(n, least, 20); /* ECDHE with certificates at both ends */
-    next_client_is_served();
+    tls_lab_assert_served(client, server);
 }
 
 static void test_cut(void **state)
@@ -210,7 +160,7 @@ static void after_handshake(enum tls_fate fate, int status, const char *why,
     struct deed deed = {CLIENT, 1u << 30, fate, false};
     struct tls_ends e = {.fate = do_it, .self = &deed};
 
-    tls_ends_open(&e, &loop, client, server);
+    tls_ends_open(&e, &lab.loop, client, server);
     assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
     assert_int_equal(e.end[SERVER].err.code, 0);
     deed.record = e.records[CLIENT] + 1; /* the second of them */
@@ -236,7 +186,7 @@ static void test_data(void **state)
     after_handshake(TWICE, UV_EPROTO, "changed or replayed", 16);
     after_handshake(FLIP, UV_EPROTO, "changed or replayed", 8);
     after_handshake(DROP, UV_EPROTO, "changed or replayed", 8);
-    next_client_is_served();
+    tls_lab_assert_served(client, server);
 }
 
 /* ---- many ----------------------------------------------------------------- */
@@ -245,7 +195,7 @@ static void cut_after(size_t bytes)
 {
     struct tls_ends e = {.raw = true, .chunk = bytes};
 
-    tls_ends_open(&e, &loop, client, server);
+    tls_ends_open(&e, &lab.loop, client, server);
     while (e.bytes[CLIENT] + e.bytes[SERVER] < bytes && !tls_ends_shaken(&e))
         (void)!tls_ends_run(&e, tls_ends_shaken, 1);
     tls_ends_close(&e); /* both ends hang up at once */
@@ -253,16 +203,17 @@ static void cut_after(size_t bytes)
 
 static void test_many(void **state)
 {
-    struct mallinfo2 before, after;
+    struct mallinfo2 before = {0}, after = {0};
 
     (void)state;
-    cut_after(100);
-    next_client_is_served();
-    before = mallinfo2();
-    for (size_t i = 0; i < 200; i++)
-        cut_after(1 + i * 8);
-    next_client_is_served();
-    after = mallinfo2();
+    /* The first time leaves what both contexts keep for good. */
+    for (int round = 0; round < 2; round++) {
+        before = mallinfo2();
+        for (size_t i = 0; i < 200; i++)
+            cut_after(1 + i * 8);
+        tls_lab_assert_served(client, server);
+        after = mallinfo2();
+    }
     /* To the byte, but for what libuv and stdio keep. */
     assert_true(after.uordblks <= before.uordblks + 4096);
 }

@@ -4,7 +4,8 @@
  * one, another handshake, no TLS at all. Each has its sentence, and the next
  * client is served.
  *
- * links: tests/support/certs.c tests/support/tls_ends.c lib/net/ lib/core/
+ * links: tests/support/certs.c tests/support/tls_ends.c
+ * links: tests/support/tls_lab.c lib/net/ lib/core/
  * libs: -luv -lmbedtls -lmbedx509 -lmbedcrypto -lxxhash
  */
 #include <setjmp.h>
@@ -15,7 +16,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,24 +25,18 @@
 #include <mbedtls/version.h>
 
 #include "lib/net/random.h"
-#include "tests/support/certs.h"
-#include "tests/support/tls_ends.h"
+#include "tests/support/tls_lab.h"
 
 #define WAIT_MS 20000
 #define SHORT_MS 200
 
-static uv_loop_t loop;
-static struct assay_identity board, anna, ca, other_ca, of_other, expired;
+static struct assay_identity ca, other_ca, of_other, expired;
 static struct assay_tls_context *client, *server;
-static char lines[256];
 
 static int begin(void **state)
 {
     (void)state;
-    signal(SIGPIPE, SIG_IGN); /* as both programs do */
-    uv_loop_init(&loop);
-    certs_make(&board, &(struct certs_wish){.name = "board"});
-    certs_make(&anna, &(struct certs_wish){.name = "anna"});
+    tls_lab_begin();
     certs_make(&ca, &(struct certs_wish){.name = "ca", .is_ca = true});
     certs_make(&other_ca, &(struct certs_wish){.name = "ca", .is_ca = true});
     certs_make(&of_other,
@@ -50,16 +44,8 @@ static int begin(void **state)
     certs_make(&expired, &(struct certs_wish){.name = "old",
                                               .issuer = &ca,
                                               .until = "20100101000000"});
-    snprintf(lines, sizeof(lines), "anna %s\n", anna.fingerprint);
-    client = tls_ends_context(&(struct tls_wish){.identity = &anna,
-                                                 .wanted = board.fingerprint,
-                                                 .handshake_ms = SHORT_MS},
-                              ASSAY_TLS_CLIENT, NULL);
-    server = tls_ends_context(&(struct tls_wish){.identity = &board,
-                                                 .ca = &ca,
-                                                 .pins = lines,
-                                                 .handshake_ms = SHORT_MS},
-                              ASSAY_TLS_SERVER, NULL);
+    client = tls_lab_client(SHORT_MS);
+    server = tls_lab_server(&ca, SHORT_MS);
     return 0;
 }
 
@@ -68,47 +54,11 @@ static int end(void **state)
     (void)state;
     assay_tls_context_free(client);
     assay_tls_context_free(server);
-    assay_identity_close(&board);
-    assay_identity_close(&anna);
     assay_identity_close(&ca);
     assay_identity_close(&other_ca);
     assay_identity_close(&of_other);
     assay_identity_close(&expired);
-    return uv_loop_close(&loop);
-}
-
-static void next_client_is_served(void)
-{
-    struct tls_ends e = {0};
-
-    tls_ends_open(&e, &loop, client, server);
-    assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
-    assert_string_equal(e.end[CLIENT].err.text, "");
-    assert_string_equal(e.end[SERVER].err.text, "");
-    tls_ends_close(&e);
-}
-
-static bool is_sentence(const char *text)
-{
-    static const char *const known[] = {
-        "was cut during the TLS handshake",
-        "did not end within 0.2 s",
-        "changed or replayed",
-        "malformed TLS",
-        "out of turn",
-        "the peer refused, TLS alert",
-        "with a TLS alert",
-        "TLS error -0x",
-        "another version of TLS",
-        "no common cipher",
-        "without its goodbye",
-    };
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strstr(text, known[i]) != NULL)
-            return true;
-    }
-    return false;
+    return tls_lab_end();
 }
 
 /* ---- a client of its own make --------------------------------------------- */
@@ -142,7 +92,7 @@ static int raw_recv(void *self, unsigned char *data, size_t n)
 /* Opens the server's end only; the caller changes conf, then raw_shake(). */
 static void raw_open(struct raw *r, struct tls_ends *e)
 {
-    tls_ends_open(e, &loop, NULL, server);
+    tls_ends_open(e, &lab.loop, NULL, server);
     r->fd = e->fd[SERVER];
     mbedtls_ssl_config_init(&r->conf);
     mbedtls_ssl_init(&r->ssl);
@@ -167,10 +117,10 @@ static int raw_shake(struct raw *r, struct tls_ends *e)
     mbedtls_ssl_set_bio(&r->ssl, r, raw_send, raw_recv, NULL);
     do {
         rc = mbedtls_ssl_handshake(&r->ssl);
-        uv_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&lab.loop, UV_RUN_NOWAIT);
     } while (rc == MBEDTLS_ERR_SSL_WANT_READ && !e->end[SERVER].is_done);
     while (rc == 0 && !e->end[SERVER].is_done)
-        uv_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&lab.loop, UV_RUN_NOWAIT);
     if (rc == MBEDTLS_ERR_SSL_WANT_READ)
         rc = mbedtls_ssl_handshake(&r->ssl);
     return rc;
@@ -201,7 +151,7 @@ static void test_no_certificate(void **state)
     expect_server(&e, "client showed no certificate");
     assert_non_null(e.end[SERVER].conn); /* it can be told so */
     raw_close(&r, &e);
-    next_client_is_served();
+    tls_lab_assert_served(client, server);
 }
 
 static void test_old_versions(void **state)
@@ -223,7 +173,7 @@ static void test_old_versions(void **state)
         assert_null(e.end[SERVER].conn);
         raw_close(&r, &e);
     }
-    next_client_is_served();
+    tls_lab_assert_served(client, server);
 #else
     skip(); /* this library cannot speak them */
 #endif
@@ -252,11 +202,11 @@ static void test_weak_suites(void **state)
         assert_int_not_equal(raw_shake(&r, &e), 0);
         assert_true(e.end[SERVER].is_done);
         assert_null(e.end[SERVER].conn);
-        if (!is_sentence(e.end[SERVER].err.text))
+        if (!tls_lab_is_sentence(e.end[SERVER].err.text))
             fail_msg("%s", e.end[SERVER].err.text);
         raw_close(&r, &e);
     }
-    next_client_is_served();
+    tls_lab_assert_served(client, server);
 }
 
 static void test_renegotiation(void **state)
@@ -268,20 +218,20 @@ static void test_renegotiation(void **state)
     (void)state;
     raw_open(&r, &e);
     mbedtls_ssl_conf_renegotiation(&r.conf, MBEDTLS_SSL_RENEGOTIATION_ENABLED);
-    assert_int_equal(mbedtls_ssl_conf_own_cert(&r.conf, &anna.cert, &anna.key),
-                     0);
+    assert_int_equal(
+        mbedtls_ssl_conf_own_cert(&r.conf, &lab.anna.cert, &lab.anna.key), 0);
     assert_int_equal(raw_shake(&r, &e), 0);
     assert_int_equal(e.end[SERVER].err.code, 0);
     assert_int_equal(mbedtls_ssl_write(&r.ssl, (const uint8_t *)"abc", 3), 3);
     (void)!mbedtls_ssl_renegotiate(&r.ssl);
     for (int i = 0; i < 1000 && e.end[SERVER].end_status == 0; i++)
-        uv_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&lab.loop, UV_RUN_NOWAIT);
     assert_int_equal(e.end[SERVER].got.len, 3);
     assert_int_equal(e.end[SERVER].end_status, UV_EPROTO);
     assert_string_equal(assay_conn_why(e.end[SERVER].conn, UV_EPROTO),
                         "the peer asked for a new TLS handshake");
     raw_close(&r, &e);
-    next_client_is_served();
+    tls_lab_assert_served(client, server);
 #else
     (void)state;
     skip();
@@ -299,21 +249,21 @@ static void test_certificates(void **state)
         {&of_other, "was not issued by the CA"}, /* of a CA of equal name */
         {&expired, "has expired"},
         {&ca, NULL}, /* the CA itself */
-        {&board, "is not authorised"},
-        {&anna, NULL},
+        {&lab.board, "is not authorised"},
+        {&lab.anna, NULL},
     };
     char with_old[256];
     struct assay_tls_context *pinning;
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct assay_tls_context *c =
-            tls_ends_context(&(struct tls_wish){.identity = rows[i].who,
-                                                .wanted = board.fingerprint},
-                             ASSAY_TLS_CLIENT, NULL);
+        struct assay_tls_context *c = tls_ends_context(
+            &(struct tls_wish){.identity = rows[i].who,
+                               .wanted = lab.board.fingerprint},
+            ASSAY_TLS_CLIENT, NULL);
         struct tls_ends e = {0};
 
-        tls_ends_open(&e, &loop, c, server);
+        tls_ends_open(&e, &lab.loop, c, server);
         assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
         if (rows[i].sentence == NULL)
             assert_string_equal(e.end[SERVER].err.text, "");
@@ -325,16 +275,16 @@ static void test_certificates(void **state)
     /* Expired, but its line is there. */
     snprintf(with_old, sizeof(with_old), "old %s\n", expired.fingerprint);
     pinning = tls_ends_context(
-        &(struct tls_wish){.identity = &board, .pins = with_old},
+        &(struct tls_wish){.identity = &lab.board, .pins = with_old},
         ASSAY_TLS_SERVER, NULL);
     {
-        struct assay_tls_context *c =
-            tls_ends_context(&(struct tls_wish){.identity = &expired,
-                                                .wanted = board.fingerprint},
-                             ASSAY_TLS_CLIENT, NULL);
+        struct assay_tls_context *c = tls_ends_context(
+            &(struct tls_wish){.identity = &expired,
+                               .wanted = lab.board.fingerprint},
+            ASSAY_TLS_CLIENT, NULL);
         struct tls_ends e = {0};
 
-        tls_ends_open(&e, &loop, c, pinning);
+        tls_ends_open(&e, &lab.loop, c, pinning);
         assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
         assert_string_equal(e.end[SERVER].err.text, "");
         assert_string_equal(e.end[SERVER].peer.name, "old");
@@ -380,7 +330,7 @@ static void test_garbage(void **state)
     for (size_t i = 0; i < sizeof(garbage) / sizeof(garbage[0]); i++) {
         struct tls_ends e = {.raw = true};
 
-        tls_ends_open(&e, &loop, NULL, server);
+        tls_ends_open(&e, &lab.loop, NULL, server);
         assert_int_equal(write(e.fd[SERVER], garbage[i].bytes, garbage[i].n),
                          garbage[i].n);
         e.end[SERVER].stay = true;
@@ -390,11 +340,11 @@ static void test_garbage(void **state)
         assert_int_equal(e.end[SERVER].bare, garbage[i].bare);
         assert_int_equal(e.end[SERVER].conn != NULL, garbage[i].bare);
         if (strstr(e.end[SERVER].err.text, garbage[i].sentence) == NULL ||
-            (!garbage[i].bare && !is_sentence(e.end[SERVER].err.text)))
+            (!garbage[i].bare && !tls_lab_is_sentence(e.end[SERVER].err.text)))
             fail_msg("%s: %s", garbage[i].what, e.end[SERVER].err.text);
         tls_ends_close(&e);
     }
-    next_client_is_served();
+    tls_lab_assert_served(client, server);
 }
 
 static bool client_done(struct tls_ends *e)
@@ -407,7 +357,7 @@ static void test_bare_board(void **state)
     struct tls_ends e = {.raw = true};
 
     (void)state;
-    tls_ends_open(&e, &loop, client, NULL);
+    tls_ends_open(&e, &lab.loop, client, NULL);
     assert_int_equal(write(e.fd[CLIENT], "ASAY", 4), 4);
     assert_true(tls_ends_run(&e, client_done, WAIT_MS));
     assert_null(e.end[CLIENT].conn);

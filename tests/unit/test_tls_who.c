@@ -3,7 +3,8 @@
  * Who is let in through TLS, by which name, and what the others are told: pins,
  * a CA with dates, names, purposes and chains.
  *
- * links: tests/support/certs.c tests/support/tls_ends.c lib/net/ lib/core/
+ * links: tests/support/certs.c tests/support/tls_ends.c
+ * links: tests/support/tls_lab.c lib/net/ lib/core/
  * libs: -luv -lmbedtls -lmbedx509 -lmbedcrypto -lxxhash
  */
 #include <setjmp.h>
@@ -13,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,64 +21,31 @@
 #include <mbedtls/oid.h>
 
 #include "lib/net/tls_context.h"
-#include "tests/support/certs.h"
-#include "tests/support/tls_ends.h"
+#include "tests/support/tls_lab.h"
 
 #define WAIT_MS 20000
 
-static uv_loop_t loop;
-static struct assay_identity board, anna, stranger, ca, of_ca, rsa;
-static char anna_line[128]; /* authorized */
+static struct assay_identity stranger, ca, of_ca, rsa;
 
 static int begin(void **state)
 {
     (void)state;
-    signal(SIGPIPE, SIG_IGN); /* as both programs do */
-    uv_loop_init(&loop);
-    certs_make(&board, &(struct certs_wish){.name = "board-7"});
-    certs_make(&anna, &(struct certs_wish){.name = "anna-cn"});
+    tls_lab_begin();
     certs_make(&stranger, &(struct certs_wish){.name = "stranger"});
     certs_make(&ca, &(struct certs_wish){.name = "ca", .is_ca = true});
     certs_make(&of_ca, &(struct certs_wish){.name = "board", .issuer = &ca});
     certs_make(&rsa, &(struct certs_wish){.name = "rsa", .rsa_bits = 2048});
-    snprintf(anna_line, sizeof(anna_line), "anna %s\n", anna.fingerprint);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    assay_identity_close(&board);
-    assay_identity_close(&anna);
     assay_identity_close(&stranger);
     assay_identity_close(&ca);
     assay_identity_close(&of_ca);
     assay_identity_close(&rsa);
-    return uv_loop_close(&loop); /* a handle that is left is a leak */
-}
-
-/* The usual two: anna pinned by the board, the board pinned by anna. */
-static struct assay_tls_context *the_client(void)
-{
-    return tls_ends_context(
-        &(struct tls_wish){.identity = &anna, .wanted = board.fingerprint},
-        ASSAY_TLS_CLIENT, NULL);
-}
-
-static struct assay_tls_context *the_server(void)
-{
-    return tls_ends_context(
-        &(struct tls_wish){.identity = &board, .pins = anna_line},
-        ASSAY_TLS_SERVER, NULL);
-}
-
-static void open_both(struct tls_ends *e)
-{
-    struct assay_tls_context *client = the_client(), *server = the_server();
-
-    tls_ends_open(e, &loop, client, server);
-    assay_tls_context_free(client);
-    assay_tls_context_free(server);
+    return tls_lab_end();
 }
 
 /* ---- who is let in -------------------------------------------------------- */
@@ -92,18 +59,18 @@ static const struct {
     const char *name;    /* of the client; NULL: not let in by the server */
     const char *refused; /* the client's word on the server, or NULL */
 } cases[] = {
-    {"both pinned", &anna, &board, NULL, NULL, "b", &board, anna_line, "anna",
-     NULL},
-    {"stranger at a board that pins", &stranger, &board, NULL, NULL, "b",
-     &board, anna_line, NULL, NULL},
-    {"board that is another", &anna, &stranger, NULL, NULL, "b", &board,
-     anna_line, "anna", "it is another board, or somebody is in between"},
+    {"both pinned", &lab.anna, &lab.board, NULL, NULL, "b", &lab.board,
+     lab.pins, "anna", NULL},
+    {"stranger at a board that pins", &stranger, &lab.board, NULL, NULL, "b",
+     &lab.board, lab.pins, NULL, NULL},
+    {"board that is another", &lab.anna, &stranger, NULL, NULL, "b", &lab.board,
+     lab.pins, "anna", "it is another board, or somebody is in between"},
     {"by CA both", &of_ca, &of_ca, &ca, &ca, "board", NULL, NULL, "board",
      NULL},
-    {"self-signed at a CA", &anna, &of_ca, &ca, &ca, "board", NULL, NULL, NULL,
-     NULL},
-    {"by CA, but pinned too", &anna, &of_ca, &ca, &ca, "board", NULL, anna_line,
-     "anna", NULL},
+    {"self-signed at a CA", &lab.anna, &of_ca, &ca, &ca, "board", NULL, NULL,
+     NULL, NULL},
+    {"by CA, but pinned too", &lab.anna, &of_ca, &ca, &ca, "board", NULL,
+     lab.pins, "anna", NULL},
     {"RSA at both ends", &rsa, &rsa, NULL, NULL, "b", &rsa, NULL, NULL, NULL},
 };
 
@@ -125,7 +92,7 @@ static void test_who(void **state)
                              ASSAY_TLS_SERVER, NULL);
         struct tls_ends e = {0};
 
-        tls_ends_open(&e, &loop, client, server);
+        tls_ends_open(&e, &lab.loop, client, server);
         if (!tls_ends_run(&e, tls_ends_shaken, WAIT_MS))
             fail_msg("%s: no end", cases[i].what);
         if (cases[i].name != NULL) {
@@ -177,7 +144,7 @@ static const struct {
 static void test_by_ca(void **state)
 {
     struct assay_tls_context *client =
-        tls_ends_context(&(struct tls_wish){.identity = &anna, .ca = &ca},
+        tls_ends_context(&(struct tls_wish){.identity = &lab.anna, .ca = &ca},
                          ASSAY_TLS_CLIENT, NULL);
 
     (void)state;
@@ -191,9 +158,9 @@ static void test_by_ca(void **state)
         wish.issuer = &ca;
         certs_make(&id, &wish);
         server = tls_ends_context(
-            &(struct tls_wish){.identity = &id, .pins = anna_line},
+            &(struct tls_wish){.identity = &id, .pins = lab.pins},
             ASSAY_TLS_SERVER, NULL);
-        tls_ends_open(&e, &loop, client, server);
+        tls_ends_open(&e, &lab.loop, client, server);
         assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
         if (certificates[i].refused == NULL)
             assert_string_equal(e.end[CLIENT].err.text, "");
@@ -253,11 +220,12 @@ static void test_purpose(void **state)
                                          .issuer = &ca,
                                          .usage_oid = MBEDTLS_OID_SERVER_AUTH});
     client = tls_ends_context(
-        &(struct tls_wish){.identity = &id, .wanted = board.fingerprint},
+        &(struct tls_wish){.identity = &id, .wanted = lab.board.fingerprint},
         ASSAY_TLS_CLIENT, NULL);
-    server = tls_ends_context(&(struct tls_wish){.identity = &board, .ca = &ca},
-                              ASSAY_TLS_SERVER, NULL);
-    tls_ends_open(&e, &loop, client, server);
+    server =
+        tls_ends_context(&(struct tls_wish){.identity = &lab.board, .ca = &ca},
+                         ASSAY_TLS_SERVER, NULL);
+    tls_ends_open(&e, &lab.loop, client, server);
     assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
     assert_non_null(strstr(e.end[SERVER].err.text, "is not for clients"));
     tls_ends_close(&e);
@@ -315,7 +283,7 @@ static void test_chain(void **state)
     for (int i = 0; i < 2; i++) {
         struct tls_ends e = {0};
 
-        tls_ends_open(&e, &loop, client, server);
+        tls_ends_open(&e, &lab.loop, client, server);
         assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
         assert_string_equal(e.end[SERVER].err.text, "");
         assert_string_equal(e.end[CLIENT].err.text, "");
@@ -334,15 +302,15 @@ static void test_chain(void **state)
 static void test_judge_again(void **state)
 {
     struct assay_tls_context *nobody =
-        tls_ends_context(&(struct tls_wish){.identity = &board, .pins = ""},
+        tls_ends_context(&(struct tls_wish){.identity = &lab.board, .pins = ""},
                          ASSAY_TLS_SERVER, NULL);
-    struct assay_tls_context *same = the_server();
+    struct assay_tls_context *same = tls_lab_server(NULL, 0);
     struct assay_tls_peer peer;
     struct assay_err err = {0};
     struct tls_ends e = {0};
 
     (void)state;
-    open_both(&e);
+    tls_lab_open(&e);
     assert_true(tls_ends_run(&e, tls_ends_shaken, WAIT_MS));
     assert_int_equal(assay_tls_judge(same, e.end[SERVER].conn, &peer, &err), 0);
     assert_string_equal(peer.name, "anna");
