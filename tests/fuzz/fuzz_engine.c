@@ -58,22 +58,6 @@ static void fail(const char *what, const struct assay_err *err)
     abort();
 }
 
-static const void *find(void *self, const uint8_t sha256[ASSAY_SHA256_LEN],
-                        size_t *size)
-{
-    const struct assay_slice *s = self;
-
-    for (uint32_t i = 0; i < s->n_tensors; i++) {
-        const struct assay_tensor *t = &s->tensors[i];
-
-        if (!t->data || memcmp(t->sha256, sha256, ASSAY_SHA256_LEN))
-            continue;
-        *size = t->size;
-        return t->data;
-    }
-    return NULL;
-}
-
 static const void *fetch(void *self, uint32_t tensor)
 {
     const struct trial *t = self;
@@ -296,7 +280,8 @@ static void try_slice(struct choices *c, struct trial *t, bool intact,
                       const struct assay_buf *description)
 {
     const struct assay_plan_limits limits = {.memory_bytes = MEMORY};
-    const struct assay_blob_source blobs = {(void *)(uintptr_t)t->made, find};
+    const struct assay_blob_source blobs = {(void *)(uintptr_t)t->made,
+                                            find_constant};
     struct assay_kernel_table scalar, vector;
     struct assay_slice *slice = NULL;
     struct assay_err err = {0};

@@ -7,7 +7,7 @@
  * bit asks for the frames' hashes to be made good first, so that a mutation
  * behind the prefix comes further than the hash.
  *
- * links: proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
+ * links: tests/fuzz/mend.c proto/frame.c proto/codec*.c gen/proto/assay.pb-c.c
  * links: lib/core/ kernels/requant.c
  * covers: proto/frame.c
  * libs: -lprotobuf-c -lxxhash -lmbedcrypto
@@ -19,26 +19,7 @@
 
 #include "proto/codec.h"
 #include "proto/frame.h"
-
-/* Writes the right hash into every frame whose lengths fit. */
-static void mend(uint8_t *data, size_t n)
-{
-    while (n >= ASSAY_FRAME_PREFIX) {
-        uint32_t header, payload;
-        uint64_t hash;
-        size_t all;
-
-        memcpy(&header, data + 12, 4);
-        memcpy(&payload, data + 16, 4);
-        all = (size_t)ASSAY_FRAME_PREFIX + header + payload;
-        if (header > ASSAY_HEADER_MAX || payload > ASSAY_CHUNK_MAX || all > n)
-            return;
-        hash = assay_xxh64(data + ASSAY_FRAME_PREFIX, header);
-        memcpy(data + 24, &hash, 8);
-        data += all;
-        n -= all;
-    }
-}
+#include "tests/fuzz/mend.h"
 
 static void again(const struct assay_msg *m, bool from_agent)
 {
@@ -83,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(copy, data + 1, --size);
     if (data[0] & 0x80)
-        mend(copy, size);
+        mend_frames(copy, size, NULL);
     assay_frame_decoder_init(&d, from_agent);
     while (at < size && rc >= 0) {
         size_t n = size - at < piece ? size - at : piece;

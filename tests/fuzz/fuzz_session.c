@@ -7,7 +7,7 @@
  * reach what stands behind them. At the end the peer hangs up: the session
  * must be gone, the whole budget free again, and no handle open.
  *
- * links: tests/fuzz/session_fakes.c
+ * links: tests/fuzz/session_fakes.c tests/fuzz/mend.c
  * links: agent/[a-k]*.c agent/lo*.c agent/[n-r]*.c agent/session*.c
  * links: agent/st*.c agent/sy*.c
  * links: lib/net/ proto/ gen/proto/assay.pb-c.c
@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "agent/session.h"
+#include "tests/fuzz/mend.h"
 #include "tests/fuzz/session_fakes.h"
 
 #define MEMORY (UINT64_C(12) << 20)
@@ -136,28 +137,6 @@ static void come_to(struct world *w, int stage)
 
 /* ---- the other part ------------------------------------------------------------- */
 
-/* Sequences and hashes of frames whose lengths fit. */
-static void mend(uint8_t *data, size_t n, uint32_t sequence)
-{
-    while (n >= ASSAY_FRAME_PREFIX) {
-        uint32_t header, payload;
-        uint64_t hash;
-        size_t all;
-
-        memcpy(&header, data + 12, 4);
-        memcpy(&payload, data + 16, 4);
-        all = (size_t)ASSAY_FRAME_PREFIX + header + payload;
-        if (header > ASSAY_HEADER_MAX || payload > ASSAY_CHUNK_MAX || all > n)
-            return;
-        memcpy(data + 8, &sequence, 4);
-        hash = assay_xxh64(data + ASSAY_FRAME_PREFIX, header);
-        memcpy(data + 24, &hash, 8);
-        sequence++;
-        data += all;
-        n -= all;
-    }
-}
-
 static void turn(struct world *w)
 {
     for (int i = 0; i < 2; i++)
@@ -220,7 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     piece = (size_t)1 << data[1] % 16;
     size -= 18;
     memcpy(copy, data + 18, size);
-    mend(copy, size, w.sequence);
+    mend_frames(copy, size, &w.sequence);
     while (at < size && turns++ < 64 && w.agent.sessions != NULL) {
         size_t n = size - at < piece ? size - at : piece;
 

@@ -427,3 +427,19 @@ void damage_slice(struct choices *c, struct assay_slice *s)
         }
     }
 }
+
+const void *find_constant(void *slice, const uint8_t sha256[ASSAY_SHA256_LEN],
+                          size_t *size)
+{
+    const struct assay_slice *s = slice;
+
+    for (uint32_t i = 0; i < s->n_tensors; i++) {
+        const struct assay_tensor *t = &s->tensors[i];
+
+        if (t->data == NULL || memcmp(t->sha256, sha256, ASSAY_SHA256_LEN) != 0)
+            continue;
+        *size = t->size;
+        return t->data;
+    }
+    return NULL;
+}

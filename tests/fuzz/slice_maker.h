@@ -93,6 +93,10 @@ maker_fn make_conv_transpose2d, make_prelu, make_table, make_segment_table,
 /* float_maker.c */
 maker_fn make_function, make_normalize, make_select;
 
+/* The bytes of a constant of a made slice, for assay_slice_decode(). */
+const void *find_constant(void *slice, const uint8_t sha256[ASSAY_SHA256_LEN],
+                          size_t *size);
+
 /* ---- programs (program_maker.c) ---- */
 
 /*

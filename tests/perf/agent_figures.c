@@ -9,7 +9,7 @@
  * --stream leaves the time out, for machines that are busy. FILE: the stripped
  * static agent, whose size is judged.
  *
- * links: tests/support/daemon.c tests/support/slices.c
+ * links: tests/support/daemon.c tests/support/proc.c tests/support/slices.c
  * links: host-tools/client.c host-tools/client_load.c
  * links: host-tools/client_self_test.c
  * links: host-tools/boards.c host-tools/client_tls.c host-tools/messages.c
@@ -28,6 +28,7 @@
 #include "host-tools/backend.h"
 #include "kernels/cpu.h"
 #include "tests/support/daemon.h"
+#include "tests/support/proc.h"
 #include "tests/support/slices.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -89,8 +90,8 @@ static int on_layer(void *self, uint32_t layer, const void *data, size_t bytes,
 {
     struct stream *s = self;
     const int8_t *p = data;
-    uint64_t both =
-        daemon_share(s->agent.pid) + daemon_share(daemon_worker(&s->agent));
+    uint64_t both = daemon_share(s->agent.pid) +
+                    daemon_share(proc_first_child(s->agent.pid));
 
     (void)kernel, (void)time_us;
     s->right = s->right && layer == s->layers++ && bytes == BYTES;

@@ -65,7 +65,7 @@ $(BUILD)/x86_64/tests/perf/tls_speed: \
 
 $(BUILD)/x86_64/tests/perf/stream_time: \
 		$(BUILD)/x86_64/tests/perf/stream_time.o \
-		$(call objs,x86_64,tests/support/agents.c \
+		$(call objs,x86_64,tests/support/agents.c tests/support/proc.c \
 		tests/support/slices.c host-tools/boards.c host-tools/messages.c \
 		host-tools/private_write.c host-tools/session_cache.c \
 		host-tools/tls_files.c host-tools/user_dir.c \

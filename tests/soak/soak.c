@@ -10,7 +10,7 @@
  *
  * Ends with a line of figures and "N passed, N failed, N skipped".
  *
- * links: tests/soak/stall.c tests/support/daemon.c
+ * links: tests/soak/stall.c tests/support/daemon.c tests/support/proc.c
  * links: tests/support/slices.c tests/support/hostile.c
  * links: host-tools/client.c host-tools/client_load.c
  * links: host-tools/client_self_test.c
@@ -34,6 +34,7 @@
 #include "lib/net/conn_plain.h"
 #include "tests/soak/soak.h"
 #include "tests/support/daemon.h"
+#include "tests/support/proc.h"
 #include "tests/support/hostile.h"
 
 #define LAYERS 8
@@ -99,7 +100,7 @@ static struct having look(const struct soak *s)
         before = h;
         nanosleep(&pause, NULL);
         h.descriptors = daemon_descriptors(&s->agent);
-        h.children = daemon_worker(&s->agent) != 0;
+        h.children = proc_first_child(s->agent.pid) != 0;
         if (i > 5 && h.descriptors == before.descriptors && h.children == 0)
             break;
     }
@@ -127,7 +128,7 @@ static void disturb(struct soak *s)
     case CUT: shutdown(fd, SHUT_RDWR); break;
     case RESET: (void)!connect(fd, &nowhere, sizeof(nowhere)); break;
     case KILL:
-        worker = daemon_worker(&s->agent);
+        worker = proc_first_child(s->agent.pid);
         if (worker > 0)
             kill(worker, draw(2) ? SIGKILL : SIGSEGV);
         break;

@@ -13,6 +13,7 @@
 
 #include "agent/agent.h"
 #include "kernels/cpu.h"
+#include "tests/support/proc.h"
 
 uint64_t agents_run_ms, agents_blob_ms;
 
@@ -107,29 +108,12 @@ int agents_stop(struct agents *a)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-static pid_t first_child(pid_t parent)
-{
-    char path[64];
-    long pid = 0;
-    FILE *f;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent,
-             (int)parent);
-    f = fopen(path, "r");
-    if (f == NULL)
-        return 0;
-    if (fscanf(f, "%ld", &pid) != 1)
-        pid = 0;
-    fclose(f);
-    return (pid_t)pid;
-}
-
 pid_t agents_worker(const struct agents *a)
 {
     struct timespec pause = {.tv_nsec = 10000000};
 
     for (int i = 0; i < 500; i++) {
-        pid_t pid = first_child(a->pid);
+        pid_t pid = proc_first_child(a->pid);
 
         if (pid > 0)
             return pid;

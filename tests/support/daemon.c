@@ -70,22 +70,6 @@ int daemon_stop(struct agents *a)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-pid_t daemon_worker(const struct agents *a)
-{
-    char path[64];
-    long pid = 0;
-    FILE *f;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)a->pid,
-             (int)a->pid);
-    f = fopen(path, "r");
-    if (f == NULL || fscanf(f, "%ld", &pid) != 1)
-        pid = 0;
-    if (f != NULL)
-        fclose(f);
-    return (pid_t)pid;
-}
-
 /* "Field:   123 kB" */
 static uint64_t find_kb(const char *path, const char *field)
 {

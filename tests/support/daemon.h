@@ -13,8 +13,6 @@
 double daemon_start(struct agents *a, const char *program, const char *memory);
 /* SIGTERM; the exit status, or 1000 + signal. */
 int daemon_stop(struct agents *a);
-/* Its worker now; 0: none. */
-pid_t daemon_worker(const struct agents *a);
 /* Bytes: "VmRSS" now, "VmHWM" at most, of /proc/PID/status. */
 uint64_t daemon_memory(pid_t pid, const char *field);
 /* Bytes, shared pages in parts: all processes together. 0: it has gone. */

@@ -4,7 +4,7 @@
  * may go wrong with a run: workers that hang or die, clients that stall or
  * vanish, budgets, leases.
  *
- * links: tests/support/agents.c tests/support/slices.c agent/ lib/net/ proto/
+ * links: tests/support/agents.c tests/support/proc.c tests/support/slices.c agent/ lib/net/ proto/
  * links: host-tools/client*.c host-tools/boards.c host-tools/messages.c
  * links: host-tools/private_write.c host-tools/session_cache.c
  * links: host-tools/tls_files.c host-tools/user_dir.c gen/proto/assay.pb-c.c

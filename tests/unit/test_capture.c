@@ -5,7 +5,7 @@
  * agent that leaves out what differs, and copes with one that knows nothing of
  * it.
  *
- * links: tests/support/agents.c tests/support/by_hand.c
+ * links: tests/support/agents.c tests/support/proc.c tests/support/by_hand.c tests/support/connect.c
  * links: tests/support/slices.c agent/
  * links: host-tools/client.c host-tools/client_load.c host-tools/client_run.c
  * links: host-tools/client_self_test.c
@@ -33,6 +33,7 @@
 #include "kernels/cpu.h"
 #include "tests/support/agents.h"
 #include "tests/support/by_hand.h"
+#include "tests/support/connect.h"
 #include "tests/support/slices.h"
 
 #define TILE ((size_t)65536)
@@ -133,20 +134,6 @@ static int run(struct assay_backend *b, enum assay_capture capture,
     return b->vt->run(b, &request, &results, err);
 }
 
-static struct assay_backend *connect_to(const char *target,
-                                        const struct assay_slice *slice)
-{
-    struct assay_client_options options = {
-        .target = target, .timeout_ms = 10000, .owner = "me@test 1"};
-    struct assay_backend *b = NULL;
-    struct assay_err err = {0};
-
-    if (assay_client_open(&b, &options, &err) < 0 ||
-        b->vt->load(b, slice, &err) < 0)
-        fail_msg("%s", err.text);
-    return b;
-}
-
 /* ---- an honest agent ---------------------------------------------------------- */
 
 /* A run whose bytes are about those of so many tiles, and which gives all. */
@@ -179,7 +166,7 @@ static void test_honest(void **state)
     (void)state;
     snprintf(board, sizeof(board), "capture-%d", (int)getpid());
     agents_start(&agent, board, 64u << 20);
-    b = connect_to(agent.target, s);
+    b = connect_and_load(agent.target, s);
     expect_tiles(b, ASSAY_CAPTURE_FULL, NULL, N);
     expect_tiles(b, ASSAY_CAPTURE_FULL, input, N); /* it is not said */
     expect_tiles(b, ASSAY_CAPTURE_DIFFERING, NULL, N);
@@ -499,7 +486,7 @@ static void lie_to_client(enum lie lie, enum assay_capture capture,
         _exit(0);
     }
     close(listener);
-    b = connect_to(target, s);
+    b = connect_and_load(target, s);
     *err = (struct assay_err){0};
     (void)!run(b, capture, expected, seen, err);
     b->vt->close(b);

@@ -4,7 +4,7 @@
  * it, deadlines of what nobody waits for any more, a run that is over before
  * its client has taken it, memory of whoever lost the lease.
  *
- * links: tests/support/agents.c tests/support/slices.c
+ * links: tests/support/agents.c tests/support/proc.c tests/support/slices.c
  * links: tests/support/hostile.c tests/support/hostile_table.c
  * links: agent/ lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/
@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "tests/support/hostile.h"
+#include "tests/support/proc.h"
 
 #define PAGE 4096u
 #define MIB (1u << 20)
@@ -53,23 +54,6 @@ static struct assay_msg lease(bool force)
     m.u.lease = (struct assay_msg_lease){
         .owner = "seams@test 1", .ttl_ms = 60000, .force = force};
     return m;
-}
-
-/* The agent's child, at once; 0: there is none. */
-static pid_t child_now(void)
-{
-    char path[64];
-    long pid = 0;
-    FILE *f;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children",
-             (int)hostile_agent()->pid, (int)hostile_agent()->pid);
-    f = fopen(path, "r");
-    if (f == NULL || fscanf(f, "%ld", &pid) != 1)
-        pid = 0;
-    if (f != NULL)
-        fclose(f);
-    return (pid_t)pid;
 }
 
 /* What was found, all of it; the verdict of the end. */
@@ -100,7 +84,7 @@ static pid_t tests_that_wait(struct hostile_peer *p, uint64_t memory, int n)
         assert_true(hostile_send(p, all.data, all.len));
         assay_buf_close(&all);
         while (pid == 0 && is_silent(p, 0))
-            pid = child_now();
+            pid = proc_first_child(hostile_agent()->pid);
         if (pid != 0 && kill(pid, SIGSTOP) == 0 && is_silent(p, 100))
             return pid;
         for (int i = 0; i < n; i++) {

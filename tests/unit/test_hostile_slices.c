@@ -3,7 +3,7 @@
  * Descriptions that mean harm, most of them well formed. See tests/support/hostile.h; the list is in
  * docs/testing.md.
  *
- * links: tests/support/agents.c tests/support/slices.c
+ * links: tests/support/agents.c tests/support/proc.c tests/support/slices.c
  * links: tests/support/hostile.c tests/support/hostile_table.c
  * links: agent/ lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/

@@ -4,7 +4,7 @@
  * 50 ms, so that the connection is never silent and no message is ever whole.
  * Only a whole message renews a deadline: each is ended by its own, in time.
  *
- * links: tests/support/agents.c tests/support/slices.c
+ * links: tests/support/agents.c tests/support/proc.c tests/support/slices.c
  * links: tests/support/hostile.c tests/support/hostile_table.c
  * links: agent/ lib/net/ proto/ gen/proto/assay.pb-c.c
  * links: lib/core/ lib/engine/ lib/engine/ops/ kernels/ kernels/ref/

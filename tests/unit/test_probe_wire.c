@@ -3,7 +3,7 @@
  * Probes over the wire: an agent sends what this process computes itself, only
  * where it is asked; and a client does not believe an agent that makes them up.
  *
- * links: tests/support/agents.c tests/support/by_hand.c
+ * links: tests/support/agents.c tests/support/proc.c tests/support/by_hand.c tests/support/connect.c
  * links: tests/support/slices.c agent/
  * links: host-tools/client.c host-tools/client_load.c host-tools/client_run.c
  * links: host-tools/client_self_test.c
@@ -35,6 +35,7 @@
 #include "proto/codec.h"
 #include "tests/support/agents.h"
 #include "tests/support/by_hand.h"
+#include "tests/support/connect.h"
 #include "tests/support/slices.h"
 
 #define N 40
@@ -122,20 +123,6 @@ static int run(struct assay_backend *b, struct seen *seen, uint64_t work,
     return b->vt->run(b, &request, &results, err);
 }
 
-static struct assay_backend *connect_to(const char *target,
-                                        const struct assay_slice *slice)
-{
-    struct assay_client_options options = {
-        .target = target, .timeout_ms = 10000, .owner = "me@test 1"};
-    struct assay_backend *b = NULL;
-    struct assay_err err = {0};
-
-    if (assay_client_open(&b, &options, &err) < 0 ||
-        b->vt->load(b, slice, &err) < 0)
-        fail_msg("%s", err.text);
-    return b;
-}
-
 /* ---- an honest agent ------------------------------------------------------- */
 
 static void assert_same(const struct assay_slice *s, uint32_t layer,
@@ -174,7 +161,7 @@ static void test_honest(void **state)
     (void)state;
     snprintf(board, sizeof(board), "probe-%d", (int)getpid());
     agents_start(&agent, board, 64u << 20);
-    b = connect_to(agent.target, s);
+    b = connect_and_load(agent.target, s);
     for (int i = 0; i < N; i++)
         input[i] = (int8_t)(i * 3 - 60);
     assert_int_equal(run(b, &seen, MANY, &err), 0);
@@ -341,7 +328,7 @@ static void lie_to_client(const struct lie *lie, uint64_t work,
         _exit(0);
     }
     close(listener);
-    b = connect_to(target, s);
+    b = connect_and_load(target, s);
     *err = (struct assay_err){0};
     (void)!run(b, seen, work, err);
     b->vt->close(b);
