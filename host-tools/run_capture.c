@@ -37,8 +37,7 @@ void assay_run_capture_close(struct assay_run *r)
     r->stats = NULL;
 }
 
-/* ---- asking ------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------- */
 
 enum assay_capture assay_run_capture(const struct assay_run *r,
                                      const struct assay_pass *pass)
@@ -104,8 +103,7 @@ size_t assay_run_expect(const struct assay_run *r,
     return n;
 }
 
-/* ---- judging -----------------------------------------------------------------
- */
+/* ---- judging ------------------------------------------------------------ */
 
 int assay_run_diff_digests(const struct assay_run *r, uint32_t layer,
                            const void *ref, const uint8_t *digests,
@@ -136,8 +134,7 @@ int assay_run_diff_digests(const struct assay_run *r, uint32_t layer,
     return 0;
 }
 
-/* ---- statistics --------------------------------------------------------------
- */
+/* ---- statistics --------------------------------------------------------- */
 
 void assay_run_stats_take(struct assay_run *r, const struct assay_pass *pass,
                           uint32_t layer, const struct assay_stats *stats,
@@ -182,8 +179,7 @@ void assay_run_stats_settle(struct assay_run *r)
     }
 }
 
-/* ---- telling -----------------------------------------------------------------
- */
+/* ---- telling ------------------------------------------------------------ */
 
 static const char *stats_text(const struct assay_stats *s, char *out,
                               size_t cap)

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what is at an end -------------------------------------------------------
- */
+/* ---- what is at an end -------------------------------------------------- */
 
 /* The widest bounds of a step over its channels. */
 static void int_bounds(const struct assay_step *p, int64_t *low, int64_t *high)
@@ -105,8 +104,7 @@ void assay_stats_rule(struct assay_stats_rule *out, const struct assay_slice *s,
     out->high = high < out->high ? high : out->high;
 }
 
-/* ---- counting ----------------------------------------------------------------
- */
+/* ---- counting ----------------------------------------------------------- */
 
 static unsigned bits_of(uint64_t v)
 {
@@ -299,8 +297,7 @@ double assay_stats_mean(const struct assay_stats *s)
     return (s->sum_high < 0 ? -sum : sum) / (double)n;
 }
 
-/* ---- what a peer says --------------------------------------------------------
- */
+/* ---- what a peer says --------------------------------------------------- */
 
 static bool is_number(double v)
 {
