@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,6 +225,40 @@ static void test_expectations_without_a_run(void **state)
     hostile_hang_up(&p);
 }
 
+/* Tiles have come, and nothing more does, as it does not read. */
+static void wait_until_stuck(const struct hostile_peer *p)
+{
+    int waiting = 0, before = -1;
+
+    for (int i = 0; i < 200 && (waiting < 65536 || waiting != before); i++) {
+        before = waiting;
+        pause_ms(50);
+        assert_int_equal(ioctl(p->fd, FIONREAD, &waiting), 0);
+    }
+    assert_true(waiting >= 65536);
+}
+
+static void wait_for_no_worker(void)
+{
+    for (int i = 0; i < 200 && proc_first_child(hostile_agent()->pid) != 0; i++)
+        pause_ms(50);
+    assert_int_equal(proc_first_child(hostile_agent()->pid), 0);
+}
+
+/* Somebody else's lease ends by itself. */
+static void wait_for_the_lease(struct hostile_peer *p)
+{
+    int got = 0;
+
+    for (int i = 0; i < 200 && got != ASSAY_MSG_LEASE_GRANTED; i++) {
+        pause_ms(50);
+        hostile_say(p, lease(false), NULL, 0);
+        got = hostile_hear(p);
+    }
+    if (got != ASSAY_MSG_LEASE_GRANTED)
+        fail_msg("%s", p->sentence);
+}
+
 /* A run was cancelled, its client takes a little of what was on its way, and
  * then nothing: it does not keep the board. */
 static void test_cancelled_and_not_taken(void **state)
@@ -240,14 +275,12 @@ static void test_cancelled_and_not_taken(void **state)
         hostile_say(&p, hostile_tensor(0, HOSTILE_BIG, at), zeros, MIB);
     m.u.run_start.stall_timeout_ms = 600;
     hostile_say(&p, m, NULL, 0);
-    pause_ms(150); /* no credit is left, and nothing is read */
+    wait_until_stuck(&p);
     hostile_say(&p, hostile_number(ASSAY_MSG_CANCEL, 2), NULL, 0);
-    pause_ms(150);
+    wait_for_no_worker();
     assert_true(recv(p.fd, some, sizeof(some), MSG_WAITALL) > 0);
-    pause_ms(1500);
     hostile_reach(&next, hostile_agent(), HOSTILE_READY);
-    hostile_say(&next, lease(false), NULL, 0);
-    hostile_until(&next, ASSAY_MSG_LEASE_GRANTED);
+    wait_for_the_lease(&next);
     hostile_hang_up(&next);
     hostile_hang_up(&p);
 }
