@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 void hand_say(struct hand *f, const struct assay_msg *m, const void *payload)
@@ -109,7 +110,7 @@ void hand_close(struct hand *p)
     close(p->fd);
 }
 
-int hand_listen(char *target, size_t cap)
+static int open_listener(char *target, size_t cap)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -121,4 +122,85 @@ int hand_listen(char *target, size_t cap)
     assert_int_equal(listen(listener, 1), 0);
     snprintf(target, cap, "unix:%s", at.sun_path);
     return listener;
+}
+
+void hand_begin(struct hand *f, const struct assay_slice *s, uint32_t tensor)
+{
+    struct assay_msg m = {.type = ASSAY_MSG_LAYER_BEGIN};
+    const struct assay_tensor *t = &s->tensors[tensor];
+    size_t elements, bytes;
+
+    assert_int_equal(assay_tensor_count(t, &elements, &bytes, NULL), 0);
+    m.u.layer_begin = (struct assay_msg_layer_begin){.tensor = tensor,
+                                                     .dtype = t->dtype,
+                                                     .rank = t->rank,
+                                                     .bytes = bytes,
+                                                     .kernel = "none"};
+    memcpy(m.u.layer_begin.dims, t->dims, sizeof(t->dims));
+    hand_say(f, &m, NULL);
+}
+
+static void serve(const struct hand_agent *a, int listener)
+{
+    struct hand f = {.is_agent = true, .fd = accept(listener, NULL, NULL)};
+    struct assay_msg m;
+
+    assay_frame_decoder_init(&f.in, false);
+    for (;;) {
+        m = (struct assay_msg){0};
+        switch (hand_hear(&f)) {
+        case ASSAY_MSG_HELLO:
+            m.type = ASSAY_MSG_HELLO_ACK;
+            m.u.hello_ack.version = m.u.hello_ack.version_min =
+                m.u.hello_ack.version_max = 1;
+            m.u.hello_ack.info.build_id = ASSAY_VERSION;
+            m.u.hello_ack.captures = a->captures;
+            break;
+        case ASSAY_MSG_LEASE_ACQUIRE: m.type = ASSAY_MSG_LEASE_GRANTED; break;
+        case ASSAY_MSG_BLOB_QUERY: m.type = ASSAY_MSG_BLOB_MISSING; break;
+        case ASSAY_MSG_SLICE_LOAD:
+            m.type = ASSAY_MSG_SLICE_LOADED;
+            m.u.loaded.layers = a->layers;
+            break;
+        case ASSAY_MSG_RUN_EXPECT:
+            if (a->captures == 0)
+                _exit(7);
+            continue;
+        case ASSAY_MSG_RUN_START:
+            if (a->captures == 0 &&
+                f.got.u.run_start.capture != ASSAY_CAPTURE_FULL)
+                _exit(8);
+            a->run(&f, a->self);
+            m.type = ASSAY_MSG_RUN_END;
+            m.u.run_end.run = f.got.u.run_start.run;
+            break;
+        default: continue;
+        }
+        hand_say(&f, &m, NULL);
+    }
+}
+
+void hand_agent_start(struct hand_agent *a)
+{
+    int listener = open_listener(a->target, sizeof(a->target));
+
+    fflush(NULL);
+    a->pid = fork();
+    assert_true(a->pid >= 0);
+    if (a->pid == 0) {
+        alarm(30);
+        serve(a, listener);
+        _exit(0);
+    }
+    close(listener);
+}
+
+int hand_agent_wait(struct hand_agent *a)
+{
+    int status;
+
+    unlink(a->target + 5);
+    assert_int_equal(waitpid(a->pid, &status, 0), a->pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
 }

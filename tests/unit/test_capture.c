@@ -5,7 +5,8 @@
  * agent that leaves out what differs, and copes with one that knows nothing of
  * it.
  *
- * links: tests/support/agents.c tests/support/proc.c tests/support/by_hand.c tests/support/connect.c
+ * links: tests/support/agents.c tests/support/proc.c
+ * links: tests/support/by_hand.c tests/support/connect.c
  * links: tests/support/slices.c agent/
  * links: host-tools/client.c host-tools/client_load.c host-tools/client_run.c
  * links: host-tools/client_self_test.c
@@ -26,7 +27,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host-tools/backend.h"
@@ -406,66 +406,24 @@ static void lie_of_others(struct hand *f, enum lie lie, uint8_t *digests)
     }
 }
 
-static void send_layer(struct hand *f, const struct assay_slice *s,
-                       enum lie lie)
+struct liar {
+    const struct assay_slice *s;
+    enum lie lie;
+};
+
+static void send_layer(struct hand *f, void *self)
 {
-    struct assay_msg m = {.type = ASSAY_MSG_LAYER_BEGIN};
-    const struct assay_tensor *t = &s->tensors[A];
+    const struct liar *liar = self;
+    struct assay_msg m = {.type = ASSAY_MSG_LAYER_END};
     uint8_t digests[TILES * 16];
 
-    m.u.layer_begin = (struct assay_msg_layer_begin){.tensor = A,
-                                                     .dtype = t->dtype,
-                                                     .rank = t->rank,
-                                                     .bytes = N,
-                                                     .kernel = "none"};
-    memcpy(m.u.layer_begin.dims, t->dims, sizeof(t->dims));
-    hand_say(f, &m, NULL);
+    hand_begin(f, liar->s, A);
     assay_tile_digests(input, N, digests);
-    lie_of_tiles(f, lie);
-    lie_of_others(f, lie, digests);
-    m = (struct assay_msg){.type = ASSAY_MSG_LAYER_END};
+    lie_of_tiles(f, liar->lie);
+    lie_of_others(f, liar->lie, digests);
     m.u.layer_end.bytes = N;
     assay_xxh128(digests, sizeof(digests), m.u.layer_end.digest);
     hand_say(f, &m, NULL);
-}
-
-static void serve(int listener, const struct assay_slice *s, enum lie lie)
-{
-    struct hand f = {.is_agent = true, .fd = accept(listener, NULL, NULL)};
-    struct assay_msg m = {0};
-
-    assay_frame_decoder_init(&f.in, false);
-    for (;;) {
-        m = (struct assay_msg){0};
-        switch (hand_hear(&f)) {
-        case ASSAY_MSG_HELLO:
-            m.type = ASSAY_MSG_HELLO_ACK;
-            m.u.hello_ack.version = m.u.hello_ack.version_min =
-                m.u.hello_ack.version_max = 1;
-            m.u.hello_ack.info.build_id = ASSAY_VERSION;
-            m.u.hello_ack.captures = lie == OLD ? 0 : ASSAY_CAPTURES_ALL;
-            break;
-        case ASSAY_MSG_LEASE_ACQUIRE: m.type = ASSAY_MSG_LEASE_GRANTED; break;
-        case ASSAY_MSG_BLOB_QUERY: m.type = ASSAY_MSG_BLOB_MISSING; break;
-        case ASSAY_MSG_SLICE_LOAD:
-            m.type = ASSAY_MSG_SLICE_LOADED;
-            m.u.loaded.layers = 2;
-            break;
-        case ASSAY_MSG_RUN_EXPECT:
-            if (lie == OLD)
-                _exit(7); /* it does not know the message */
-            continue;
-        case ASSAY_MSG_RUN_START:
-            if (lie == OLD && f.got.u.run_start.capture != ASSAY_CAPTURE_FULL)
-                _exit(8);
-            send_layer(&f, s, lie);
-            m.type = ASSAY_MSG_RUN_END;
-            m.u.run_end.run = f.got.u.run_start.run;
-            break;
-        default: continue;
-        }
-        hand_say(&f, &m, NULL);
-    }
 }
 
 static void lie_to_client(enum lie lie, enum assay_capture capture,
@@ -473,26 +431,19 @@ static void lie_to_client(enum lie lie, enum assay_capture capture,
                           struct seen *seen)
 {
     struct assay_slice *s = make_slice();
+    struct liar liar = {s, lie};
+    struct hand_agent agent = {.layers = 2,
+                               .captures = lie == OLD ? 0 : ASSAY_CAPTURES_ALL,
+                               .run = send_layer,
+                               .self = &liar};
     struct assay_backend *b;
-    char target[128];
-    int listener = hand_listen(target, sizeof(target)), status;
-    pid_t pid;
 
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        alarm(30);
-        serve(listener, s, lie);
-        _exit(0);
-    }
-    close(listener);
-    b = connect_and_load(target, s);
+    hand_agent_start(&agent);
+    b = connect_and_load(agent.target, s);
     *err = (struct assay_err){0};
     (void)!run(b, capture, expected, seen, err);
     b->vt->close(b);
-    unlink(target + 5);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(hand_agent_wait(&agent), 0);
     assay_slice_free(s);
 }
 

@@ -3,7 +3,8 @@
  * Probes over the wire: an agent sends what this process computes itself, only
  * where it is asked; and a client does not believe an agent that makes them up.
  *
- * links: tests/support/agents.c tests/support/proc.c tests/support/by_hand.c tests/support/connect.c
+ * links: tests/support/agents.c tests/support/proc.c
+ * links: tests/support/by_hand.c tests/support/connect.c
  * links: tests/support/slices.c agent/
  * links: host-tools/client.c host-tools/client_load.c host-tools/client_run.c
  * links: host-tools/client_self_test.c
@@ -25,7 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host-tools/backend.h"
@@ -232,18 +232,10 @@ static void test_credit(void **state)
 /* Layer 0 with bytes that nobody computed. */
 static void send_layer(struct hand *f, const struct assay_slice *s)
 {
-    struct assay_msg m = {.type = ASSAY_MSG_LAYER_BEGIN};
+    struct assay_msg m = {.type = ASSAY_MSG_CHUNK, .payload_bytes = N};
     uint8_t bytes[N] = {0}, digest[16];
-    const struct assay_tensor *t = &s->tensors[1];
 
-    m.u.layer_begin = (struct assay_msg_layer_begin){.tensor = 1,
-                                                     .dtype = t->dtype,
-                                                     .rank = t->rank,
-                                                     .bytes = N,
-                                                     .kernel = "none"};
-    memcpy(m.u.layer_begin.dims, t->dims, sizeof(t->dims));
-    hand_say(f, &m, NULL);
-    m = (struct assay_msg){.type = ASSAY_MSG_CHUNK, .payload_bytes = N};
+    hand_begin(f, s, 1);
     assay_xxh128(bytes, N, digest);
     memcpy(m.u.chunk.digest, digest, 16);
     hand_say(f, &m, bytes);
@@ -273,41 +265,20 @@ static void send_probe(struct hand *f, const struct lie *lie)
         hand_say(f, &m, NULL);
 }
 
-static void serve(int listener, const struct assay_slice *s,
-                  const struct lie *lie)
-{
-    struct hand f = {.is_agent = true, .fd = accept(listener, NULL, NULL)};
-    struct assay_msg m = {0};
+struct liar {
+    const struct assay_slice *s;
+    const struct lie *lie;
+};
 
-    assay_frame_decoder_init(&f.in, false);
-    for (;;) {
-        m = (struct assay_msg){0};
-        switch (hand_hear(&f)) {
-        case ASSAY_MSG_HELLO:
-            m.type = ASSAY_MSG_HELLO_ACK;
-            m.u.hello_ack.version = m.u.hello_ack.version_min =
-                m.u.hello_ack.version_max = 1;
-            m.u.hello_ack.info.build_id = ASSAY_VERSION;
-            break;
-        case ASSAY_MSG_LEASE_ACQUIRE: m.type = ASSAY_MSG_LEASE_GRANTED; break;
-        case ASSAY_MSG_BLOB_QUERY: m.type = ASSAY_MSG_BLOB_MISSING; break;
-        case ASSAY_MSG_SLICE_LOAD:
-            m.type = ASSAY_MSG_SLICE_LOADED;
-            m.u.loaded.layers = LAYERS;
-            break;
-        case ASSAY_MSG_RUN_START:
-            if (lie->before)
-                send_probe(&f, lie);
-            send_layer(&f, s);
-            if (!lie->before)
-                send_probe(&f, lie);
-            m.type = ASSAY_MSG_RUN_END;
-            m.u.run_end.run = f.got.u.run_start.run;
-            break;
-        default: continue;
-        }
-        hand_say(&f, &m, NULL);
-    }
+static void send_run(struct hand *f, void *self)
+{
+    const struct liar *liar = self;
+
+    if (liar->lie->before)
+        send_probe(f, liar->lie);
+    send_layer(f, liar->s);
+    if (!liar->lie->before)
+        send_probe(f, liar->lie);
 }
 
 /* The client's sentence; "": it took everything. */
@@ -315,26 +286,19 @@ static void lie_to_client(const struct lie *lie, uint64_t work,
                           struct assay_err *err, struct seen *seen)
 {
     struct assay_slice *s = make_slice();
+    struct liar liar = {s, lie};
+    struct hand_agent agent = {.layers = LAYERS,
+                               .captures = ASSAY_CAPTURES_ALL,
+                               .run = send_run,
+                               .self = &liar};
     struct assay_backend *b;
-    char target[128];
-    int listener = hand_listen(target, sizeof(target)), status;
-    pid_t pid;
 
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        alarm(30);
-        serve(listener, s, lie);
-        _exit(0);
-    }
-    close(listener);
-    b = connect_and_load(target, s);
+    hand_agent_start(&agent);
+    b = connect_and_load(agent.target, s);
     *err = (struct assay_err){0};
     (void)!run(b, seen, work, err);
     b->vt->close(b);
-    unlink(target + 5);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
+    (void)hand_agent_wait(&agent);
     assay_slice_free(s);
 }
 
