@@ -6,31 +6,19 @@
 
 #include "host-tools/model/onnx_import.h"
 
-static const struct {
-    const char *op;
-    enum assay_onnx_kind kind;
-    enum assay_combine combine;
-    uint32_t n_in;
-} literal[] = {
-    {"Conv", ASSAY_ONNX_CONV, 0, 2},
-    {"Gemm", ASSAY_ONNX_GEMM, 0, 2},
-    {"MatMul", ASSAY_ONNX_GEMM, 0, 2},
-    {"Add", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FADD, 2},
-    {"Sub", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FSUB, 2},
-    {"Mul", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FMUL, 2},
-    {"Div", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FDIV, 2},
-    {"MaxPool", ASSAY_ONNX_MAX_POOL, 0, 1},
-    {"AveragePool", ASSAY_ONNX_AVG_POOL, 0, 1},
-    {"GlobalAveragePool", ASSAY_ONNX_GLOBAL_AVG_POOL, 0, 1},
-    {"Softmax", ASSAY_ONNX_SOFTMAX, 0, 1},
-    {"Flatten", ASSAY_ONNX_RESHAPE, 0, 1},
-    {"Reshape", ASSAY_ONNX_RESHAPE, 0, 1},
-    {"Squeeze", ASSAY_ONNX_RESHAPE, 0, 1},
-    {"Unsqueeze", ASSAY_ONNX_RESHAPE, 0, 1},
-    {"Identity", ASSAY_ONNX_RESHAPE, 0, 1},
-    {"Dropout", ASSAY_ONNX_RESHAPE, 0, 1},
-    {"Transpose", ASSAY_ONNX_TRANSPOSE, 0, 1},
+static const struct assay_onnx_op ops[] = {
+#define ASSAY_ONNX_OP(op, kind, combine, needs, group) \
+    {op, ASSAY_ONNX_##kind, combine, needs, ASSAY_ONNX_##group},
+#include "host-tools/model/onnx_ops.def"
 };
+
+const struct assay_onnx_op *assay_onnx_op_of(const struct assay_onnx_node *n)
+{
+    for (size_t i = 0; !n->domain[0] && i < sizeof(ops) / sizeof(ops[0]); i++)
+        if (!strcmp(n->op, ops[i].name))
+            return &ops[i];
+    return NULL;
+}
 
 /* QuantizeLinear and DequantizeLinear that no group took. */
 static int decode_qdq(struct assay_onnx_import *im,
@@ -63,6 +51,7 @@ static int decode_literal(struct assay_onnx_import *im,
                           const struct assay_onnx_node *n,
                           struct assay_onnx_operation *op)
 {
+    const struct assay_onnx_op *line = assay_onnx_op_of(n);
     uint32_t data;
     bool known;
     int rc;
@@ -78,18 +67,15 @@ static int decode_literal(struct assay_onnx_import *im,
         op->in[0].value = data;
         return 0;
     }
-    if (!strcmp(n->op, "Concat") && n->n_in <= ASSAY_MAX_LAYER_INPUTS)
-        op->kind = ASSAY_ONNX_CONCAT;
-    for (size_t i = 0; i < sizeof(literal) / sizeof(literal[0]); i++) {
-        if (strcmp(n->op, literal[i].op))
-            continue;
-        if (n->n_in < literal[i].n_in)
-            return assay_onnx_fail(im, n, ASSAY_EFORMAT,
-                                   "%u inputs, expected %u", n->n_in,
-                                   literal[i].n_in);
-        op->kind = literal[i].kind;
-        op->combine = literal[i].combine;
-    }
+    if (!line)
+        return 0;
+    if (n->n_in < line->needs)
+        return assay_onnx_fail(im, n, ASSAY_EFORMAT, "%u inputs, expected %u",
+                               n->n_in, line->needs);
+    if (line->group == ASSAY_ONNX_EVERY && n->n_in > ASSAY_MAX_LAYER_INPUTS)
+        return 0;
+    op->kind = line->kind;
+    op->combine = line->combine;
     return 0;
 }
 
@@ -140,18 +126,8 @@ static int emit_unknown(struct assay_onnx_import *im,
 }
 
 static assay_onnx_emit_fn *const emitters[] = {
-    [ASSAY_ONNX_CONV] = assay_onnx_emit_conv,
-    [ASSAY_ONNX_GEMM] = assay_onnx_emit_gemm,
-    [ASSAY_ONNX_BINARY] = assay_onnx_emit_binary,
-    [ASSAY_ONNX_UNARY] = assay_onnx_emit_unary,
-    [ASSAY_ONNX_MAX_POOL] = assay_onnx_emit_max_pool,
-    [ASSAY_ONNX_AVG_POOL] = assay_onnx_emit_avg_pool,
-    [ASSAY_ONNX_GLOBAL_AVG_POOL] = assay_onnx_emit_global_avg_pool,
-    [ASSAY_ONNX_CONCAT] = assay_onnx_emit_concat,
-    [ASSAY_ONNX_RESHAPE] = assay_onnx_emit_reshape,
-    [ASSAY_ONNX_TRANSPOSE] = assay_onnx_emit_transpose,
-    [ASSAY_ONNX_SOFTMAX] = assay_onnx_emit_softmax,
-    [ASSAY_ONNX_HORIZON] = assay_onnx_emit_horizon,
+#define ASSAY_ONNX_KIND(kind, emitter) [ASSAY_ONNX_##kind] = emitter,
+#include "host-tools/model/onnx_ops.def"
     [ASSAY_ONNX_UNKNOWN] = emit_unknown,
 };
 

@@ -135,47 +135,23 @@ static int product_operands(struct assay_onnx_import *im,
     return rc;
 }
 
-static const struct {
-    const char *op;
-    enum assay_onnx_kind kind;
-    enum assay_combine combine;
-} heads[] = {
-    {"Conv", ASSAY_ONNX_CONV, 0},
-    {"Gemm", ASSAY_ONNX_GEMM, 0},
-    {"MatMul", ASSAY_ONNX_GEMM, 0},
-    {"Add", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FADD},
-    {"Mul", ASSAY_ONNX_BINARY, ASSAY_COMBINE_FMUL},
-    {"AveragePool", ASSAY_ONNX_AVG_POOL, 0},
-    {"GlobalAveragePool", ASSAY_ONNX_GLOBAL_AVG_POOL, 0},
-    {"Concat", ASSAY_ONNX_CONCAT, 0},
-    {"Softmax", ASSAY_ONNX_SOFTMAX, 0},
-    {"Flatten", ASSAY_ONNX_RESHAPE, 0},
-    {"Reshape", ASSAY_ONNX_RESHAPE, 0},
-    {"Squeeze", ASSAY_ONNX_RESHAPE, 0},
-    {"Unsqueeze", ASSAY_ONNX_RESHAPE, 0},
-    {"Identity", ASSAY_ONNX_RESHAPE, 0},
-    {"Transpose", ASSAY_ONNX_TRANSPOSE, 0},
-};
-
 static int plain_head(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n,
                       struct assay_onnx_operation *op, bool *ok)
 {
+    const struct assay_onnx_op *line = assay_onnx_op_of(n);
+
     *ok = false;
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        if (!assay_onnx_is(n, "", heads[i].op))
-            continue;
-        op->kind = heads[i].kind;
-        op->combine = heads[i].combine;
-        switch (op->kind) {
-        case ASSAY_ONNX_CONV:
-        case ASSAY_ONNX_GEMM: return product_operands(im, n, op, ok);
-        case ASSAY_ONNX_BINARY: return all_dequantized(im, n, 2, op, ok);
-        case ASSAY_ONNX_CONCAT: return all_dequantized(im, n, n->n_in, op, ok);
-        default: return all_dequantized(im, n, 1, op, ok);
-        }
+    if (!line || line->group == ASSAY_ONNX_NEVER)
+        return 0;
+    op->kind = line->kind;
+    op->combine = line->combine;
+    switch (line->group) {
+    case ASSAY_ONNX_PRODUCT: return product_operands(im, n, op, ok);
+    case ASSAY_ONNX_BOTH: return all_dequantized(im, n, 2, op, ok);
+    case ASSAY_ONNX_EVERY: return all_dequantized(im, n, n->n_in, op, ok);
+    default: return all_dequantized(im, n, 1, op, ok);
     }
-    return 0;
 }
 
 /* Is the function of these steps nondecreasing? Then it commutes with max. */

@@ -20,19 +20,27 @@ struct assay_onnx_operand {
 };
 
 enum assay_onnx_kind {
-    ASSAY_ONNX_CONV,   /* x, w, [bias] */
-    ASSAY_ONNX_GEMM,   /* a, b, [c] */
-    ASSAY_ONNX_BINARY, /* a, b */
-    ASSAY_ONNX_UNARY,  /* x */
-    ASSAY_ONNX_MAX_POOL,
-    ASSAY_ONNX_AVG_POOL,
-    ASSAY_ONNX_GLOBAL_AVG_POOL,
-    ASSAY_ONNX_CONCAT,
-    ASSAY_ONNX_RESHAPE,
-    ASSAY_ONNX_TRANSPOSE,
-    ASSAY_ONNX_SOFTMAX,
-    ASSAY_ONNX_HORIZON, /* an entry of the table in onnx_hz.c */
+#define ASSAY_ONNX_KIND(kind, emitter) ASSAY_ONNX_##kind,
+#include "host-tools/model/onnx_ops.def"
     ASSAY_ONNX_UNKNOWN,
+};
+
+/* Which inputs a group takes from DequantizeLinear: see onnx_ops.def. */
+enum assay_onnx_grouping {
+    ASSAY_ONNX_NEVER,
+    ASSAY_ONNX_FIRST,
+    ASSAY_ONNX_BOTH,
+    ASSAY_ONNX_EVERY,
+    ASSAY_ONNX_PRODUCT,
+};
+
+/* A line of onnx_ops.def. */
+struct assay_onnx_op {
+    const char *name;
+    enum assay_onnx_kind kind;
+    enum assay_combine combine;
+    uint32_t needs; /* inputs, at least */
+    enum assay_onnx_grouping group;
 };
 
 struct assay_onnx_operation {
@@ -177,6 +185,8 @@ int assay_onnx_step(struct assay_onnx_import *im, struct assay_program *p,
 int assay_onnx_decode(struct assay_onnx_import *im,
                       const struct assay_onnx_node *n,
                       struct assay_onnx_operation *op) ASSAY_MUST_CHECK;
+/* The line of a node of ai.onnx, or NULL. */
+const struct assay_onnx_op *assay_onnx_op_of(const struct assay_onnx_node *n);
 /* onnx_qlinear.c: *known false where it is no QOperator node. */
 int assay_onnx_decode_qlinear(struct assay_onnx_import *im,
                               const struct assay_onnx_node *n,
@@ -195,11 +205,8 @@ int assay_onnx_unary_steps(struct assay_onnx_import *im,
 
 typedef int assay_onnx_emit_fn(struct assay_onnx_import *im,
                                struct assay_onnx_operation *op);
-assay_onnx_emit_fn assay_onnx_emit_conv, assay_onnx_emit_gemm,
-    assay_onnx_emit_binary, assay_onnx_emit_unary, assay_onnx_emit_max_pool,
-    assay_onnx_emit_avg_pool, assay_onnx_emit_global_avg_pool,
-    assay_onnx_emit_concat, assay_onnx_emit_reshape, assay_onnx_emit_transpose,
-    assay_onnx_emit_softmax, assay_onnx_emit_horizon;
+#define ASSAY_ONNX_KIND(kind, emitter) assay_onnx_emit_fn emitter;
+#include "host-tools/model/onnx_ops.def"
 
 /* The stored axis of a source axis, or -1. */
 int32_t assay_onnx_stored_axis(const struct assay_tensor *t, int64_t axis);
