@@ -108,7 +108,7 @@ static int read_warning(struct runtime *r, const char *line)
     static const char library[] =
         "Inconsistency between the hbrt library version ";
     static const char build[] = " and the model build version ";
-    const char *a = strstr(line, library), *b, *end;
+    const char *a = strstr(line, library), *b, *c, *end;
     const char *model = strstr(line, "Model: "), *stop;
     struct assay_claim like = {
         .about = ASSAY_ABOUT_HBRT,
@@ -120,18 +120,18 @@ static int read_warning(struct runtime *r, const char *line)
     };
     int rc;
 
-    if (a == NULL || (b = strstr(a, build)) == NULL ||
-        (end = strstr(b, " detected")) == NULL)
+    /* Each is looked for behind the one before: both share a blank with it. */
+    if (a == NULL || (b = strstr(a += sizeof(library) - 1, build)) == NULL ||
+        (end = strstr(c = b + sizeof(build) - 1, " detected")) == NULL)
         return 0;
-    a += sizeof(library) - 1;
     rc = claim(r, ASSAY_ABOUT_HBRT, ASSAY_BY_RUNTIME, a, (size_t)(b - a));
     if (rc < 0)
         return rc;
     stop = model != NULL ? strstr(model, ". Inconsistency") : NULL;
     if (stop != NULL) {
         model += 7;
-        for (const char *c = model; c < stop; c++) {
-            if (!isprint((unsigned char)*c))
+        for (const char *m = model; m < stop; m++) {
+            if (!isprint((unsigned char)*m))
                 stop = model; /* no name that can be shown */
         }
         like.model =
@@ -140,8 +140,7 @@ static int read_warning(struct runtime *r, const char *line)
             return assay_fail(r->err, ASSAY_EMEMORY, "%s",
                               assay_status_sentence(ASSAY_EMEMORY));
     }
-    b += sizeof(build) - 1;
-    return assay_vendor_claim(r->v, &like, b, (size_t)(end - b), r->err);
+    return assay_vendor_claim(r->v, &like, c, (size_t)(end - c), r->err);
 }
 
 int assay_vendor_read_runtime(struct assay_vendor *v, char *data, size_t n,

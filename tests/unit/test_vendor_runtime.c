@@ -186,6 +186,14 @@ static void test_damaged(void **state)
               "3.1 and the model build version 3.2 detected\n");
     assert_int_equal(v->n_claims, 2);
     assert_string_equal(v->claims[1].model, "");
+    /* The words in front of and behind a version share their blank. */
+    read_text(
+        "[HBRT] set log level as 0. version = 3.1\n"
+        "Inconsistency between the hbrt library version and the model "
+        "build version 3.2 detected\n"
+        "Inconsistency between the hbrt library version 3.1 and the model "
+        "build version detected\n");
+    assert_int_equal(v->n_claims, 1);
     assert_false(load(nul, sizeof(nul) - 1)); /* no text: none of the files */
 }
 
