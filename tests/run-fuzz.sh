@@ -8,6 +8,7 @@
 # file at most. One test a fuzzer; a fuzzer without a corpus fails.
 set -u
 folder=$1
+. "$(dirname "$0")/fuzz/starts.sh"
 passed=0 failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -16,14 +17,7 @@ for source in tests/fuzz/fuzz_*.c; do
     name=$(basename "$source" .c)
     name=${name#fuzz_}
     program=$folder/replay_$name
-    corpus=()
-    [ -d "tests/fuzz/corpus/$name" ] && corpus+=("tests/fuzz/corpus/$name")
-    # A fuzzer may name more files that it starts from, as patterns.
-    for pattern in $(sed -n 's/^ \* corpus: //p' "$source"); do
-        for file in $pattern; do
-            [ -e "$file" ] && corpus+=("$file")
-        done
-    done
+    starts "$name"
     if [ ! -x "$program" ]; then
         echo "FAIL fuzz_$name: '$program' was not built"
         failed=$((failed + 1))
@@ -31,7 +25,7 @@ for source in tests/fuzz/fuzz_*.c; do
     fi
     timeout -k 5 120 "$program" --seconds "${FUZZ_SECONDS:-12}" \
         --mutations "${FUZZ_MUTATIONS:-20000}" --seed "${FUZZ_SEED:-1}" \
-        ${corpus[@]+"${corpus[@]}"} >"$log" 2>&1 </dev/null
+        ${starts[@]+"${starts[@]}"} >"$log" 2>&1 </dev/null
     rc=$?
     if [ $rc = 0 ]; then
         echo "ok fuzz_$name: $(tail -n 1 "$log")"

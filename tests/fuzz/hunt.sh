@@ -12,6 +12,7 @@
 set -u
 folder=$1 seconds=$2 work=$3
 shift 3
+. "$(dirname "$0")/starts.sh"
 mkdir -p "$work/findings"
 passed=0 failed=0
 log=$(mktemp)
@@ -32,16 +33,13 @@ for name in "$@"; do
     kept=$work/corpus/$name
     mkdir -p "$kept"
     corpus=("$kept")
-    [ -d "tests/fuzz/corpus/$name" ] && corpus+=("tests/fuzz/corpus/$name")
-    # Patterns that a fuzzer names: libFuzzer takes folders, so they are copied.
-    for pattern in $(sed -n 's/^ \* corpus: //p' "tests/fuzz/fuzz_$name.c"); do
-        for file in $pattern; do
-            if [ -d "$file" ]; then
-                corpus+=("$file")
-            elif [ -e "$file" ]; then
-                cp -f "$file" "$kept/"
-            fi
-        done
+    starts "$name"
+    for start in ${starts[@]+"${starts[@]}"}; do
+        if [ -d "$start" ]; then
+            corpus+=("$start")
+        else
+            cp -f "$start" "$kept/" # libFuzzer takes folders
+        fi
     done
     arguments=()
     dict=tests/fuzz/$name.dict
