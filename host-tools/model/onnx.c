@@ -14,8 +14,8 @@ static const struct assay_onnx_op ops[] = {
 
 const struct assay_onnx_op *assay_onnx_op_of(const struct assay_onnx_node *n)
 {
-    for (size_t i = 0; !n->domain[0] && i < sizeof(ops) / sizeof(ops[0]); i++)
-        if (!strcmp(n->op, ops[i].name))
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+        if (assay_onnx_is(n, "", ops[i].name))
             return &ops[i];
     return NULL;
 }

@@ -15,7 +15,7 @@
 static bool is_word(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!isalnum((unsigned char)s[i]) && strchr("._+-", s[i]) == NULL)
+        if (!isalnum((unsigned char)s[i]) && memchr("._+-", s[i], 4) == NULL)
             return false;
     }
     return n > 0 && n <= MAX_VALUE;

@@ -51,6 +51,14 @@ static int claim(struct runtime *r, enum assay_claim_about about,
     return assay_vendor_claim(r->v, &like, value, n, r->err);
 }
 
+/* What stands behind the first of these words; NULL: they are not there. */
+static const char *behind(const char *text, const char *words)
+{
+    const char *at = strstr(text, words);
+
+    return at != NULL ? at + strlen(words) : NULL;
+}
+
 /* The text up to `after`; NULL: the line has no such end. */
 static const char *end_of(const char *value, const char *after)
 {
@@ -64,11 +72,10 @@ static int read_marks(struct runtime *r, const char *line)
     int rc = 0;
 
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && rc == 0; i++) {
-        const char *value = strstr(line, marks[i].before), *end;
+        const char *value = behind(line, marks[i].before), *end;
 
         if (value == NULL)
             continue;
-        value += strlen(marks[i].before);
         end = end_of(value, marks[i].after);
         if (end != NULL)
             rc = claim(r, marks[i].about, marks[i].by, value,
@@ -88,13 +95,13 @@ static int read_marks(struct runtime *r, const char *line)
 /* "BPULib verison(2, 1, 2)" as 2.1.2. */
 static int read_library(struct runtime *r, const char *line)
 {
-    const char *p = strstr(line, "BPULib verison(");
+    const char *p = behind(line, "BPULib verison(");
     char text[32];
     size_t n = 0;
 
     if (p == NULL)
         return 0;
-    for (p += 15; *p != '\0' && *p != ')' && n < sizeof(text); p++) {
+    for (; *p != '\0' && *p != ')' && n < sizeof(text); p++) {
         if (*p != ' ')
             text[n++] = *p == ',' ? '.' : *p;
     }
@@ -102,14 +109,19 @@ static int read_library(struct runtime *r, const char *line)
 }
 
 /* The runtime's own warning: "Model: NAME. Inconsistency between the hbrt
- * library version A and the model build version B detected". */
+ * library version A and the model build version B detected". Each part is
+ * looked for behind the one before it, since they share blanks. */
 static int read_warning(struct runtime *r, const char *line)
 {
-    static const char library[] =
-        "Inconsistency between the hbrt library version ";
-    static const char build[] = " and the model build version ";
-    const char *a = strstr(line, library), *b, *c, *end;
-    const char *model = strstr(line, "Model: "), *stop;
+    static const char between[] = " and the model build version ";
+    const char *loaded =
+        behind(line, "Inconsistency between the hbrt library version ");
+    const char *loaded_end = loaded != NULL ? strstr(loaded, between) : NULL;
+    const char *built =
+        loaded_end != NULL ? loaded_end + strlen(between) : NULL;
+    const char *built_end = built != NULL ? strstr(built, " detected") : NULL;
+    const char *model = behind(line, "Model: ");
+    const char *stop = model != NULL ? strstr(model, ". Inconsistency") : NULL;
     struct assay_claim like = {
         .about = ASSAY_ABOUT_HBRT,
         .by = ASSAY_BY_LOADED,
@@ -120,18 +132,15 @@ static int read_warning(struct runtime *r, const char *line)
     };
     int rc;
 
-    /* Each is looked for behind the one before: both share a blank with it. */
-    if (a == NULL || (b = strstr(a += sizeof(library) - 1, build)) == NULL ||
-        (end = strstr(c = b + sizeof(build) - 1, " detected")) == NULL)
+    if (built_end == NULL)
         return 0;
-    rc = claim(r, ASSAY_ABOUT_HBRT, ASSAY_BY_RUNTIME, a, (size_t)(b - a));
+    rc = claim(r, ASSAY_ABOUT_HBRT, ASSAY_BY_RUNTIME, loaded,
+               (size_t)(loaded_end - loaded));
     if (rc < 0)
         return rc;
-    stop = model != NULL ? strstr(model, ". Inconsistency") : NULL;
     if (stop != NULL) {
-        model += 7;
-        for (const char *m = model; m < stop; m++) {
-            if (!isprint((unsigned char)*m))
+        for (const char *c = model; c < stop; c++) {
+            if (!isprint((unsigned char)*c))
                 stop = model; /* no name that can be shown */
         }
         like.model =
@@ -140,7 +149,8 @@ static int read_warning(struct runtime *r, const char *line)
             return assay_fail(r->err, ASSAY_EMEMORY, "%s",
                               assay_status_sentence(ASSAY_EMEMORY));
     }
-    return assay_vendor_claim(r->v, &like, c, (size_t)(end - c), r->err);
+    return assay_vendor_claim(r->v, &like, built, (size_t)(built_end - built),
+                              r->err);
 }
 
 int assay_vendor_read_runtime(struct assay_vendor *v, char *data, size_t n,
