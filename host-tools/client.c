@@ -152,9 +152,12 @@ int assay_client_poll(struct assay_client *c, struct assay_msg *out,
         if (rc == 0)
             return 1;
     }
-    if (rc < 0)
+    if (rc < 0) {
         assay_err_prefix(&c->broken, "answer of '%.200s'", c->target.text);
-    else if (c->ended)
+        /* Who never spoke the protocol is no agent: none was reached. */
+        if (c->version == 0 && rc == ASSAY_EPROTOCOL)
+            c->broken.code = ASSAY_ECONNECT;
+    } else if (c->ended)
         tell_end(c, &c->broken);
     if (c->broken.code < 0)
         return assay_fail(err, c->broken.code, "%s", c->broken.text);

@@ -14,10 +14,11 @@ expect_refused 3 "none" "a command that is not there is named"
 run "$assay" run "$digits" --target "unix:$work/none.sock" --timeout 5
 expect_refused 3 "none.sock" "a socket that is not there is named"
 run "$assay" run "$digits" --target "exec:cat" --timeout 5
-expect "an echo is refused, not believed" \
-    test "$rc" = 3 -o "$rc" = 4
+expect_refused 3 "is this an echo" "an echo is no agent"
+run "$assay" info --target "exec:seq 100" --timeout 5
+expect_refused 3 "not the assay protocol" "nor is who sends a text"
 run "$assay" run "$digits" --target "exec:echo hello" --timeout 5
-expect "a text is refused" test "$rc" = 3 -o "$rc" = 4
+expect_refused 3 "." "a short text"
 
 # Ctrl-C while the board is silent: 130, soon. An interactive shell's child:
 # a background job of a script would ignore SIGINT.
