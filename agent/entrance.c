@@ -40,11 +40,23 @@ static int load(struct assay_tls_config *c, const struct assay_agent_options *o,
     return rc;
 }
 
+/* Where pairing begins, or where a file was emptied by mistake. */
+static void warn_of_nobody(const struct assay_agent_options *o)
+{
+    char path[ASSAY_LOG_TEXT];
+
+    assay_log(ASSAY_LOG_WARN,
+              "nobody-authorized file=%s why=\"it holds no line: no client can "
+              "come in before one is added and SIGHUP is sent\"",
+              assay_log_quote(o->authorized, path));
+}
+
 static int renew(struct assay_entrance *e, struct assay_err *err)
 {
     struct assay_tls_context *before = e->tls;
     struct assay_tls_config config = {0};
     int rc = load(&config, e->agent->options, err);
+    bool nobody = rc == 0 && !config.has_ca && config.pins.count == 0;
 
     if (rc == 0)
         rc = assay_tls_context_new(&e->tls, &config, ASSAY_TLS_SERVER, before,
@@ -52,6 +64,8 @@ static int renew(struct assay_entrance *e, struct assay_err *err)
     assay_tls_config_close(&config);
     if (rc == 0)
         assay_tls_context_free(before);
+    if (rc == 0 && nobody)
+        warn_of_nobody(e->agent->options);
     return rc;
 }
 

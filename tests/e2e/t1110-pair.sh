@@ -29,6 +29,9 @@ start_board() { # start_board ADDRESS
 }
 start_board 127.0.0.1:0
 where=${address#tls:}
+nobody='^assayd: warn: nobody-authorized file="[^"]*/authorized" why="it holds'
+expect "a file without a line is warned of" test \
+    "$(grep -c "$nobody" "$work/agent.err")" = 1
 expect "the agent tells its address as a target" \
     test "$address" = "tls:$where"
 
@@ -92,6 +95,8 @@ reload() {
 reload
 run "$assay" info --target "$address"
 expect_rc 0 "after SIGHUP it does"
+expect "a file with a line is not warned of" test \
+    "$(grep -c "$nobody" "$work/agent.err")" = 1
 run "$assay" run "$digits" --target "$address" -q
 expect_rc 0 "a run goes over TLS"
 expect_out '^match ' "it compared"
@@ -100,6 +105,7 @@ expect_out '^match ' "it compared"
 
 : >"$work/authorized"
 reload
+expect "an emptied one is" test "$(grep -c "$nobody" "$work/agent.err")" = 2
 run "$assay" info --target "$address"
 expect_refused 3 'is not authorised' \
     "without its line the key is out, with a session of before too"
