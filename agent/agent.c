@@ -279,9 +279,8 @@ void assay_agent_admit(struct assay_agent *a, struct assay_conn *conn,
         assay_conn_close(conn, NULL, NULL);
         return;
     }
-    s = assay_session_new(a, conn);
+    s = assay_session_new(a, conn, refusal != NULL);
     if (refusal != NULL && s != NULL) {
-        s->is_refused = true;
         a->n_refused++;
         assay_session_fatal(s, refusal);
     }
@@ -417,7 +416,7 @@ static int start_stdio(struct assay_agent *a, struct assay_err *err)
                    ? 0
                    : assay_fail(err, ASSAY_EMEMORY, "no memory for a relay");
     }
-    s = assay_session_new(a, conn);
+    s = assay_session_new(a, conn, false);
     if (s == NULL)
         return assay_fail(err, ASSAY_EMEMORY, "no memory for a session");
     s->is_stdio = true;

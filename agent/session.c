@@ -124,10 +124,12 @@ static void send_error(struct assay_session *s, const struct assay_err *err,
     char why[ASSAY_LOG_TEXT];
 
     s->agent->counters.refused++;
-    assay_log(ASSAY_LOG_INFO, "refused session=%u state=%s code=%s why=%s%s",
-              s->number, assay_session_state_name(s->state),
-              assay_status_name(err->code), assay_log_quote(err->text, why),
-              fatal ? " fatal=1" : "");
+    if (!s->is_refused)
+        assay_log(ASSAY_LOG_INFO,
+                  "refused session=%u state=%s code=%s why=%s%s", s->number,
+                  assay_session_state_name(s->state),
+                  assay_status_name(err->code), assay_log_quote(err->text, why),
+                  fatal ? " fatal=1" : "");
     m.u.error.code = err->code < 0 ? err->code : ASSAY_EINTERNAL;
     m.u.error.text = err->text;
     m.u.error.fatal = fatal;
@@ -320,7 +322,11 @@ static void on_data(void *self, const uint8_t *data, size_t n)
         assay_session_fatal(s, &err);
         return;
     }
-    process(s);
+    /* What came while it waits is kept for later, and no more is read. */
+    if (s->paused)
+        (void)!assay_conn_read(s->conn, false);
+    else
+        process(s);
 }
 
 void assay_session_limit(struct assay_session *s, bool has_lease)
@@ -340,11 +346,12 @@ static void on_ended(void *self, int status)
     struct assay_session *s = self;
     char why[ASSAY_LOG_TEXT];
 
-    assay_log(ASSAY_LOG_INFO, "hung-up session=%u state=%s how=%s why=%s%s",
-              s->number, assay_session_state_name(s->state),
-              uv_err_name(status),
-              assay_log_quote(assay_conn_why(s->conn, status), why),
-              assay_frame_pending(&s->decoder) > 0 ? " inside=frame" : "");
+    if (!s->is_refused)
+        assay_log(ASSAY_LOG_INFO, "hung-up session=%u state=%s how=%s why=%s%s",
+                  s->number, assay_session_state_name(s->state),
+                  uv_err_name(status),
+                  assay_log_quote(assay_conn_why(s->conn, status), why),
+                  assay_frame_pending(&s->decoder) > 0 ? " inside=frame" : "");
     assay_session_end(s);
 }
 
@@ -374,7 +381,6 @@ void assay_session_pause(struct assay_session *s, bool on)
     if (s->state >= ASSAY_SESSION_CLOSING)
         return;
     if (on) {
-        (void)!assay_conn_read(s->conn, false);
         assay_deadline_stop(&s->deadline);
         return;
     }
@@ -421,9 +427,10 @@ void assay_session_end(struct assay_session *s)
     s->state = ASSAY_SESSION_GONE;
     s->agent->counters.bytes_in += s->conn->received;
     s->agent->counters.bytes_out += s->conn->sent;
-    assay_log(ASSAY_LOG_INFO,
-              "disconnect session=%u in=%" PRIu64 " out=%" PRIu64, s->number,
-              s->conn->received, s->conn->sent);
+    if (!s->is_refused)
+        assay_log(ASSAY_LOG_INFO,
+                  "disconnect session=%u in=%" PRIu64 " out=%" PRIu64,
+                  s->number, s->conn->received, s->conn->sent);
     assay_lease_call_cancel(s->call);
     s->call = NULL;
     if (s->stream != NULL)
@@ -559,7 +566,8 @@ void assay_session_on_start(struct assay_session *s, struct assay_msg *m)
 }
 
 struct assay_session *assay_session_new(struct assay_agent *a,
-                                        struct assay_conn *conn)
+                                        struct assay_conn *conn,
+                                        bool is_refused)
 {
     struct assay_session *s = assay_calloc(1, sizeof(*s));
 
@@ -569,13 +577,15 @@ struct assay_session *assay_session_new(struct assay_agent *a,
     }
     s->agent = a;
     s->conn = conn;
+    s->is_refused = is_refused;
     assay_frame_decoder_init(&s->decoder, false);
     assay_session_limit(s, false);
     assay_deadline_init(&s->deadline, &a->loop, on_deadline, s);
     assay_deadline_init(&s->arrival, &a->loop, assay_session_on_arrival, s);
     s->open_handles = 3;
     s->number = (unsigned)++a->counters.sessions;
-    assay_log(ASSAY_LOG_INFO, "connect session=%u", s->number);
+    if (!is_refused)
+        assay_log(ASSAY_LOG_INFO, "connect session=%u", s->number);
     s->next = a->sessions;
     a->sessions = s;
     a->n_sessions++;

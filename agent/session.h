@@ -64,8 +64,10 @@ struct assay_session {
     struct assay_lease_call *call;
     enum assay_asking asking;
     bool paused;
-    bool is_stdio;   /* the daemon ends with it */
-    bool is_refused; /* was only let in to be told why not */
+    bool is_stdio; /* the daemon ends with it */
+    /* It was only let in to be told why not. Whoever refused it has logged
+     * that, and it is the only line about it. */
+    bool is_refused;
     enum assay_testing testing;
     uint64_t test_memory;
     bool wants_lease; /* as soon as the board has been tested */
@@ -77,7 +79,8 @@ struct assay_session {
 
 /* Takes the connection over. NULL: no memory (the connection is closed). */
 struct assay_session *assay_session_new(struct assay_agent *a,
-                                        struct assay_conn *conn);
+                                        struct assay_conn *conn,
+                                        bool is_refused);
 void assay_session_end(struct assay_session *s);   /* idempotent, no farewell */
 void assay_session_child(struct assay_session *s); /* SIGCHLD came */
 /* A self-test is over. */
@@ -109,8 +112,9 @@ void assay_session_refuse(struct assay_session *s, const struct assay_err *err);
 /* The last word: an error frame, then the connection ends. */
 void assay_session_fatal(struct assay_session *s, const struct assay_err *err);
 void assay_session_release_lease(struct assay_session *s); /* if it has it */
-/* While it is paused nothing is read, and none of its deadlines runs: what it
- * waits for has its own. */
+/* While it is paused no message is taken, and none of its deadlines runs: what
+ * it waits for has its own. One read goes on, so that a client that hangs up is
+ * gone at once. */
 void assay_session_pause(struct assay_session *s, bool on);
 
 void assay_session_on_hello(struct assay_session *s, struct assay_msg *m);

@@ -22,6 +22,9 @@ expect_refused 3 "not authorised.*$(literal "$stranger_print")" \
     "who has no line is told its fingerprint"
 expect "the daemon logs the line to add" grep -q \
     "'stranger $stranger_print'" "$work/agent.err"
+expect "once for each of the two, and of neither anything else" test \
+    "$(grep -Ec ' (tls-refused|refused|connect) ' "$work/agent.err") $(
+        grep -c ' tls-refused ' "$work/agent.err")" = "3 2"
 run "$assay" info --target "$address"
 expect_rc 0 "the next client is served"
 expect "its session was resumed" grep -q "tls-client .*resumed=1" "$work/agent.err"

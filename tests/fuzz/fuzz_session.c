@@ -159,7 +159,7 @@ static void set_up(struct world *w)
         fail("set up");
     a->test.health = ASSAY_HEALTH_GOOD;
     assay_lease_init(&a->lease, &a->loop, "fuzz", assay_session_revoked);
-    w->session = assay_session_new(a, fake_conn_new(&w->conn));
+    w->session = assay_session_new(a, fake_conn_new(&w->conn), false);
     if (w->session == NULL)
         fail("session");
 }

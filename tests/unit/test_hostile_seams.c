@@ -167,6 +167,36 @@ static void test_lease_waits_for_a_test(void **state)
     hostile_hang_up(&tests);
 }
 
+static bool is_leased(struct hostile_peer *asks)
+{
+    hostile_say(asks, hostile_plain(ASSAY_MSG_STATUS), NULL, 0);
+    hostile_until(asks, ASSAY_MSG_STATUS_REPLY);
+    return asks->got.u.info.lease_owner[0] != '\0';
+}
+
+/* Its lease does not outlive it, however long the test takes. */
+static void test_hung_up_during_a_test(void **state)
+{
+    struct hostile_peer tests, asks;
+    bool leased = true;
+    pid_t pid;
+
+    (void)state;
+    hostile_reach(&tests, hostile_agent(), HOSTILE_LEASED);
+    hostile_reach(&asks, hostile_agent(), HOSTILE_READY);
+    pid = test_that_waits(&tests, PAGE);
+    assert_true(is_leased(&asks));
+    hostile_hang_up(&tests);
+    for (int i = 0; i < 100 && leased; i++) {
+        pause_ms(20);
+        leased = is_leased(&asks);
+    }
+    assert_int_equal(proc_first_child(hostile_agent()->pid), pid);
+    assert_false(leased);
+    kill(pid, SIGCONT);
+    hostile_hang_up(&asks);
+}
+
 /* What was found holds until something else was found. */
 static void test_bad_until_proved_good(void **state)
 {
@@ -318,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_tests_one_behind_another),
         cmocka_unit_test(test_test_longer_than_a_lease),
         cmocka_unit_test(test_lease_waits_for_a_test),
+        cmocka_unit_test(test_hung_up_during_a_test),
         cmocka_unit_test(test_bad_until_proved_good),
         cmocka_unit_test(test_inputs_that_are_over),
         cmocka_unit_test(test_expectations_without_a_run),
