@@ -36,16 +36,9 @@ static void add_open_bytes(const struct assay_agent *a,
 
 void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
 {
-    enum assay_isa top = a->cpu_flags & ASSAY_CPU_I8MM      ? ASSAY_ISA_I8MM
-                         : a->cpu_flags & ASSAY_CPU_DOTPROD ? ASSAY_ISA_DOTPROD
-                         : a->cpu_flags & ASSAY_CPU_NEON    ? ASSAY_ISA_NEON
-                                                            : ASSAY_ISA_REF;
     const struct assay_counters *n = &a->counters;
     struct assay_sensors sensors;
 
-    /* A rung without a kernel in this build is not the one that runs. */
-    if (top == ASSAY_ISA_I8MM)
-        top = ASSAY_ISA_DOTPROD;
     assay_sysinfo_sensors(assay_sysinfo_sysfs(), &sensors);
     *out = (struct assay_msg_info){
         .build_id = ASSAY_VERSION,
@@ -55,7 +48,7 @@ void assay_agent_info(const struct assay_agent *a, struct assay_msg_info *out)
         .firmware = a->sysinfo.firmware,
         .machine = a->sysinfo.machine,
         .features = a->sysinfo.features,
-        .kernels = assay_isa_name(top),
+        .kernels = assay_cpu_rung(a->cpu_flags & ASSAY_CPU_KERNELS),
         .lease_owner = a->lease.owner,
         .lease_expires_ms = assay_lease_left_ms(&a->lease),
         .backends = "cpu",
@@ -443,6 +436,18 @@ static void give_memory_back(void)
     mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 }
 
+/* What this CPU has, of what may run. */
+static uint32_t choose_rungs(uint32_t mask)
+{
+    uint32_t flags = assay_cpu_probe() & mask;
+    const char *used = assay_cpu_rung(flags & ASSAY_CPU_KERNELS);
+
+    if (mask != ASSAY_CPU_ALL && strcmp(assay_cpu_rung(mask), used) != 0)
+        assay_log(ASSAY_LOG_WARN, "cpumask wanted=%s used=%s",
+                  assay_cpu_rung(mask), used);
+    return flags;
+}
+
 /* 0; the loop, and what all of it needs. */
 static int open_agent(struct assay_agent *a,
                       const struct assay_agent_options *options)
@@ -456,7 +461,7 @@ static int open_agent(struct assay_agent *a,
     assay_sysinfo_read(&a->sysinfo);
     a->board_id =
         options->board_id != NULL ? options->board_id : a->sysinfo.host;
-    a->cpu_flags = assay_cpu_probe() & options->cpumask;
+    a->cpu_flags = choose_rungs(options->cpumask);
     a->started_us = assay_now_us();
     a->blobs = assay_blobs_new(options->memory);
     if (a->blobs == NULL || uv_loop_init(&a->loop) < 0) {

@@ -121,6 +121,25 @@ static int dry_run(struct assay_run *r, struct assay_err *err)
     return 0;
 }
 
+/* What this board has, of what may run. */
+static void choose_rungs(struct assay_run *r)
+{
+    uint32_t mask = r->o->cpumask, flags = r->info.cpu_flags & mask;
+    char text[300];
+
+    r->scalar_only = flags == 0;
+    r->kernels = flags == r->info.cpu_flags
+                     ? r->info.kernels
+                     : assay_cpu_rung(flags & ASSAY_CPU_KERNELS);
+    if (mask == ASSAY_CPU_ALL ||
+        strcmp(assay_cpu_rung(mask), r->kernels) == 0 || r->p.note.note == NULL)
+        return;
+    assay_message(text, sizeof(text), ASSAY_MSG_CPUMASK_LESS, "wanted",
+                  assay_cpu_rung(mask), "board", r->info.board_id, "used",
+                  r->kernels, NULL);
+    r->p.note.note(r->p.note.self, text);
+}
+
 static int connect_board(struct assay_run *r, struct assay_err *err)
 {
     char text[320], target[256];
@@ -136,6 +155,7 @@ static int connect_board(struct assay_run *r, struct assay_err *err)
         rc = r->board->vt->info(r->board, &r->info, err);
     if (rc < 0)
         return rc;
+    choose_rungs(r);
     rc = assay_run_preflight(r, err);
     if (rc < 0 || assay_run_preflight_stops(r))
         return rc;
@@ -144,7 +164,6 @@ static int connect_board(struct assay_run *r, struct assay_err *err)
         rc = assay_run_repeat_open(r, err);
     if (rc < 0)
         return rc;
-    r->scalar_only = (r->info.cpu_flags & r->o->cpumask) == 0;
     assay_message(text, sizeof(text), ASSAY_MSG_PHASE_LOAD, "layers",
                   assay_num_u(r->s->n_layers).text, NULL);
     assay_progress_phase(&r->progress, 2, 0, text);

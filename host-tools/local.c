@@ -89,9 +89,7 @@ static int local_info(struct assay_backend *b, struct assay_backend_info *out,
         .soc = "",
         .runtime = "",
         .build_id = ASSAY_VERSION,
-        .kernels = flags & ASSAY_CPU_DOTPROD ? "dotprod"
-                   : flags & ASSAY_CPU_NEON  ? "neon"
-                                             : "scalar",
+        .kernels = assay_cpu_rung(flags & ASSAY_CPU_KERNELS),
         .features = assay_cpu_names(flags, l->features, sizeof(l->features)),
         .cpu_flags = flags,
         .uptime_s = now_us() / 1000000u - l->opened_s,

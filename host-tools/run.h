@@ -120,7 +120,8 @@ struct assay_run {
     const struct assay_slice *loaded; /* what the board has; NULL: nothing */
     struct assay_backend *host;       /* scalar engine; opened when needed */
     struct assay_backend_info info;
-    bool scalar_only; /* the main run uses no vector kernels */
+    bool scalar_only;    /* the main run uses no vector kernels */
+    const char *kernels; /* the highest rung that it may use */
     struct assay_progress progress;
     struct assay_run_layer *layers;
     struct assay_sample_layer *now; /* one a layer */

@@ -114,8 +114,7 @@ void assay_run_head_lines(struct assay_run *r,
     strcat(hash, "…");
     assay_message(text, sizeof(text), ASSAY_MSG_HEAD_MODEL, "model",
                   r->s->model_name, "hash", hash, "board", r->info.board_id,
-                  "features", r->info.features, "kernels",
-                  r->scalar_only ? "scalar" : r->info.kernels, "agent",
+                  "features", r->info.features, "kernels", r->kernels, "agent",
                   r->info.build_id, NULL);
     assay_line_add(l, "", text);
     assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SAMPLES, "samples",

@@ -81,6 +81,15 @@ int assay_cpu_parse_mask(const char *text, uint32_t *mask)
     return 0;
 }
 
+const char *assay_cpu_rung(uint32_t flags)
+{
+    for (size_t i = N_RUNGS; i-- > 0;) {
+        if (flags & RUNGS[i].flag)
+            return RUNGS[i].name;
+    }
+    return "scalar";
+}
+
 static size_t append(char *out, size_t cap, size_t at, const char *word)
 {
     size_t n = strlen(word);

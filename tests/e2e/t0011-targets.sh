@@ -41,6 +41,21 @@ for cpu in cortex-a53 cortex-a76 max; do
     same "exec:, aarch64 on $cpu, scalar" "$(arm_target $cpu)" --cpumask 0
 done
 
+# What runs is told, where it is not what was wished for.
+told() { # told CPU MASK USED
+    run "$assay" run "$digits" --target "$(arm_target "$1")" --cpumask "$2"
+    expect_rc 0 "$2 on $1"
+    expect_out "kernels $3," "$2 on $1: $3"
+}
+told cortex-a53 dotprod neon
+expect_err '--cpumask dotprod: board .* has no such kernels, it uses neon ones' \
+    "the board has not what was wished for"
+told max i8mm dotprod
+expect_err '--cpumask i8mm: .* uses dotprod ones' "no kernels are of it"
+told cortex-a76 neon neon
+expect "what it has needs no word" \
+    test -z "$(grep -e --cpumask "$work/err")"
+
 # ssh: runs the user's own ssh; a stand-in shows what it is given.
 mkdir "$work/bin"
 cat >"$work/bin/ssh" <<SH

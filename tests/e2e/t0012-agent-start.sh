@@ -18,6 +18,14 @@ run "$assayd" --memory lots
 expect_refused 2 "lots" "a bad memory size is named"
 run "$assayd" --cpumask sse
 expect_refused 2 "sse" "a bad cpumask is named"
+run "$assayd" --self-test --cpumask i8mm
+expect_rc 0 "rungs that this CPU has not"
+expect_err '^assayd: warn: cpumask wanted=i8mm used=scalar$' \
+    "are told, with what is used"
+for mask in 0 all neon dotprod; do
+    run $QEMU -cpu cortex-a76 "$arm_assayd" --self-test --cpumask $mask
+    expect "a mask that fits says nothing: $mask" test "$rc" = 0 -a ! -s "$work/err"
+done
 run "$assayd"
 expect_rc 2 "neither --listen nor --stdio"
 

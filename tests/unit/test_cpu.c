@@ -105,6 +105,17 @@ static void test_names_cut(void **state)
     assert_string_equal(assay_cpu_names(MATRIX, out, 0), "");
 }
 
+static void test_rung(void **state)
+{
+    (void)state;
+    assert_string_equal(assay_cpu_rung(MATRIX), "i8mm");
+    assert_string_equal(assay_cpu_rung(MATRIX & ASSAY_CPU_KERNELS), "dotprod");
+    assert_string_equal(assay_cpu_rung(NEON | ASSAY_CPU_I8MM), "i8mm");
+    assert_string_equal(
+        assay_cpu_rung((NEON | ASSAY_CPU_I8MM) & ASSAY_CPU_KERNELS), "neon");
+    assert_string_equal(assay_cpu_rung(0), "scalar");
+}
+
 static void test_probe(void **state)
 {
     (void)state;
@@ -120,7 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode), cmocka_unit_test(test_single_bits),
         cmocka_unit_test(test_mask),   cmocka_unit_test(test_names_cut),
-        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_rung),   cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
