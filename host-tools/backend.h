@@ -20,26 +20,14 @@
 #include "lib/core/probe.h"
 #include "lib/core/slice.h"
 #include "lib/core/stats.h"
+#include "proto/codec.h"
 
-struct assay_msg_info;      /* proto/codec.h */
-struct assay_msg_self_test; /* likewise */
-
-/* What hello (or this process) says of itself; strings owned by backend. */
+/* What a board (or this process) says of itself. Strings are the backend's,
+ * until its next info() or its end. */
 struct assay_backend_info {
-    const char *board_id; /* "local" for this process */
-    const char *soc;      /* "" unknown */
-    const char *runtime;  /* file names of the vendor's runtime; "" none */
-    const char *build_id; /* agent version */
-    const char *kernels;  /* "dotprod", "neon", "scalar": highest rung */
-    const char *features; /* "asimd asimddp" */
-    uint32_t protocol;    /* 0 for this process */
-    uint32_t cpu_flags;   /* ASSAY_CPU_* */
-    uint64_t memory_limit, memory_used;
-    uint32_t constants; /* blobs held */
-    uint64_t uptime_s;
-    const char *lease_owner; /* "" free */
-    uint32_t lease_expires_s;
-    const struct assay_msg_info *agent; /* all that it says; NULL: local */
+    bool is_local;     /* this process: no lease, no limit, no counters */
+    uint32_t protocol; /* that is spoken; 0 for this process */
+    struct assay_msg_info agent;
 };
 
 struct assay_run_tensor {

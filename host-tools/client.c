@@ -442,23 +442,7 @@ static int client_info(struct assay_backend *b, struct assay_backend_info *out,
 #include "proto/info.def"
 #undef ASSAY_INFO_TEXT
 #undef ASSAY_INFO_NUMBER
-    *out = (struct assay_backend_info){
-        .board_id = i->board_id,
-        .soc = i->soc,
-        .runtime = i->runtime,
-        .build_id = i->build_id,
-        .kernels = i->kernels,
-        .features = i->features,
-        .protocol = c->version,
-        .cpu_flags = i->cpu_flags,
-        .memory_limit = i->memory_limit,
-        .memory_used = i->memory_used,
-        .constants = i->blobs,
-        .uptime_s = i->uptime_s,
-        .lease_owner = i->lease_owner,
-        .lease_expires_s = (uint32_t)((i->lease_expires_ms + 999) / 1000),
-        .agent = &c->info_msg.u.info,
-    };
+    *out = (struct assay_backend_info){.protocol = c->version, .agent = *i};
     return 0;
 }
 

@@ -109,58 +109,57 @@ static void print_agent(const struct assay_msg_info *a)
                              assay_num_u(a->tls_resumed).text, NULL));
 }
 
-static void print_lease(const struct assay_backend_info *i)
+static void print_lease(const struct assay_msg_info *i)
 {
     char text[768], lease[320];
 
     if (i->lease_owner[0] == '\0')
         assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_FREE, NULL);
     else
-        assay_message(
-            lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_HELD, "owner",
-            i->lease_owner, "held",
-            assay_num_u(i->agent != NULL ? i->agent->lease_held_ms / 1000 : 0)
-                .text,
-            "seconds", assay_num_u(i->lease_expires_s).text, NULL);
+        assay_message(lease, sizeof(lease), ASSAY_MSG_INFO_LEASE_HELD, "owner",
+                      i->lease_owner, "held",
+                      assay_num_u(i->lease_held_ms / 1000).text, "seconds",
+                      assay_num_u((i->lease_expires_ms + 999) / 1000).text,
+                      NULL);
     printf("%s\n",
            assay_message(text, sizeof(text), ASSAY_MSG_INFO_LEASE, "lease",
                          lease, "used", assay_num_bytes(i->memory_used).text,
                          "limit", assay_num_bytes(i->memory_limit).text,
-                         "constants", assay_num_u(i->constants).text, NULL));
+                         "constants", assay_num_u(i->blobs).text, NULL));
 }
 
 static void print_info(const struct assay_backend_info *i)
 {
-    static const struct assay_msg_info none;
-    const struct assay_msg_info *agent = i->agent != NULL ? i->agent : &none;
+    const struct assay_msg_info *agent = &i->agent;
     char text[768], features[256] = "", also[96], up[32], health[400];
 
-    if (i->features[0] != '\0')
+    if (agent->features[0] != '\0')
         snprintf(features, sizeof(features), "%s%.200s",
-                 i->soc[0] != '\0' ? ", " : "", i->features);
-    if (i->agent == NULL)
+                 agent->soc[0] != '\0' ? ", " : "", agent->features);
+    if (i->is_local)
         assay_message(text, sizeof(text), ASSAY_MSG_INFO_LOCAL, "board",
-                      i->board_id, "features", features, "agent", i->build_id,
-                      NULL);
+                      agent->board_id, "features", features, "agent",
+                      agent->build_id, NULL);
     else
         assay_message(text, sizeof(text), ASSAY_MSG_INFO_BOARD, "board",
-                      i->board_id, "soc", i->soc, "features", features, "cores",
-                      assay_num_u(agent->cores).text, "agent", i->build_id,
-                      "protocol", assay_num_u(i->protocol).text, "uptime",
-                      uptime_of(i->uptime_s, up, sizeof(up)), NULL);
+                      agent->board_id, "soc", agent->soc, "features", features,
+                      "cores", assay_num_u(agent->cores).text, "agent",
+                      agent->build_id, "protocol",
+                      assay_num_u(i->protocol).text, "uptime",
+                      uptime_of(agent->uptime_s, up, sizeof(up)), NULL);
     printf("%s\n", text);
     printf("%s\n",
            assay_message(text, sizeof(text), ASSAY_MSG_INFO_KERNELS, "kernels",
-                         i->kernels, "also",
-                         also_of(i->kernels, also, sizeof(also)), "health",
+                         agent->kernels, "also",
+                         also_of(agent->kernels, also, sizeof(also)), "health",
                          health_of(agent, health, sizeof(health)), NULL));
-    if (i->runtime[0] != '\0')
+    if (agent->runtime[0] != '\0')
         printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_INFO_RUNTIME,
-                                     "files", i->runtime, NULL));
-    if (i->agent == NULL)
+                                     "files", agent->runtime, NULL));
+    if (i->is_local)
         return; /* nobody leases this process */
     print_sensors(agent);
-    print_lease(i);
+    print_lease(agent);
     if (agent->health != ASSAY_HEALTH_UNKNOWN)
         print_agent(agent);
 }
@@ -173,11 +172,11 @@ static json_t *to_json(const struct assay_backend_info *i)
 
 #define ASSAY_INFO_TEXT(field) \
     good = good && json_object_set_new(root, #field, \
-                                       assay_json_text(i->agent->field)) == 0;
+                                       assay_json_text(i->agent.field)) == 0;
 #define ASSAY_INFO_NUMBER(type, field) \
     good = good && \
-           json_object_set_new( \
-               root, #field, json_integer((json_int_t)i->agent->field)) == 0;
+           json_object_set_new(root, #field, \
+                               json_integer((json_int_t)i->agent.field)) == 0;
     good = good && json_object_set_new(root, "schema",
                                        json_string("assay-info/1")) == 0;
     good = good && json_object_set_new(root, "protocol",
@@ -192,38 +191,13 @@ static json_t *to_json(const struct assay_backend_info *i)
     return root;
 }
 
-/* This process is no agent: what it has of the same. */
-static void info_of_local(const struct assay_backend_info *i,
-                          struct assay_msg_info *out)
+static int report(const struct assay_backend_info *i,
+                  const struct assay_options *o, struct assay_err *err)
 {
-    *out = (struct assay_msg_info){
-#define ASSAY_INFO_TEXT(field) .field = "",
-#define ASSAY_INFO_NUMBER(type, field)
-#include "proto/info.def"
-#undef ASSAY_INFO_TEXT
-#undef ASSAY_INFO_NUMBER
-    };
-    out->board_id = i->board_id;
-    out->build_id = i->build_id;
-    out->kernels = i->kernels;
-    out->features = i->features;
-    out->cpu_flags = i->cpu_flags;
-    out->memory_used = i->memory_used;
-}
-
-static int report(struct assay_backend_info *i, const struct assay_options *o,
-                  struct assay_err *err)
-{
-    struct assay_msg_info local;
-
     if (!o->json_stdout)
         print_info(i);
     if (!o->json_stdout && o->json == NULL)
         return 0;
-    if (i->agent == NULL) {
-        info_of_local(i, &local);
-        i->agent = &local;
-    }
     return assay_cmd_write_json(o, to_json(i), err);
 }
 

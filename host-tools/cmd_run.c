@@ -124,18 +124,18 @@ static int dry_run(struct assay_run *r, struct assay_err *err)
 /* What this board has, of what may run. */
 static void choose_rungs(struct assay_run *r)
 {
-    uint32_t mask = r->o->cpumask, flags = r->info.cpu_flags & mask;
+    uint32_t mask = r->o->cpumask, flags = r->info.agent.cpu_flags & mask;
     char text[300];
 
     r->scalar_only = flags == 0;
-    r->kernels = flags == r->info.cpu_flags
-                     ? r->info.kernels
+    r->kernels = flags == r->info.agent.cpu_flags
+                     ? r->info.agent.kernels
                      : assay_cpu_rung(flags & ASSAY_CPU_KERNELS);
     if (mask == ASSAY_CPU_ALL ||
         strcmp(assay_cpu_rung(mask), r->kernels) == 0 || r->p.note.note == NULL)
         return;
     assay_message(text, sizeof(text), ASSAY_MSG_CPUMASK_LESS, "wanted",
-                  assay_cpu_rung(mask), "board", r->info.board_id, "used",
+                  assay_cpu_rung(mask), "board", r->info.agent.board_id, "used",
                   r->kernels, NULL);
     r->p.note.note(r->p.note.self, text);
 }

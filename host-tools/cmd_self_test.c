@@ -153,9 +153,9 @@ static void print_text(struct findings *f,
     char text[512];
     struct assay_num seconds = assay_num_f(2, (double)f->time_us / 1e6);
 
-    printf("%s\n",
-           assay_message(text, sizeof(text), ASSAY_MSG_SELF_TEST_BOARD, "board",
-                         info->board_id, "agent", info->build_id, NULL));
+    printf("%s\n", assay_message(text, sizeof(text), ASSAY_MSG_SELF_TEST_BOARD,
+                                 "board", info->agent.board_id, "agent",
+                                 info->agent.build_id, NULL));
     print_kernels(f);
     for (unsigned i = 0; i < f->n_others; i++)
         print_line(f->others[i]);
@@ -184,12 +184,13 @@ static int report(struct findings *f, const struct assay_backend_info *info,
         print_text(f, info);
     if (o->json_stdout || o->json != NULL) {
         if (f->items != NULL)
-            root = json_pack(
-                "{s:s, s:o, s:o, s:b, s:I, s:I, s:O, s:i}", "schema",
-                "assay-self-test/1", "board", assay_json_text(info->board_id),
-                "agent", assay_json_text(info->build_id), "passed", code == 0,
-                "checks", (json_int_t)f->checks, "time_us",
-                (json_int_t)f->time_us, "items", f->items, "exit_code", code);
+            root = json_pack("{s:s, s:o, s:o, s:b, s:I, s:I, s:O, s:i}",
+                             "schema", "assay-self-test/1", "board",
+                             assay_json_text(info->agent.board_id), "agent",
+                             assay_json_text(info->agent.build_id), "passed",
+                             code == 0, "checks", (json_int_t)f->checks,
+                             "time_us", (json_int_t)f->time_us, "items",
+                             f->items, "exit_code", code);
         rc = assay_cmd_write_json(o, root, err);
     }
     return rc < 0 ? rc : code;
@@ -199,11 +200,11 @@ static int report(struct findings *f, const struct assay_backend_info *info,
 static int check_known(const struct assay_backend_info *info,
                        struct assay_err *err)
 {
-    if (info->agent == NULL || info->agent->health != ASSAY_HEALTH_UNKNOWN)
+    if (info->is_local || info->agent.health != ASSAY_HEALTH_UNKNOWN)
         return 0;
     return assay_fail_message(err, ASSAY_EVERSION, ASSAY_MSG_SELF_TEST_UNKNOWN,
-                              "board", info->board_id, "agent", info->build_id,
-                              NULL);
+                              "board", info->agent.board_id, "agent",
+                              info->agent.build_id, NULL);
 }
 
 int assay_cmd_self_test(const struct assay_options *o, int argc, char **argv)

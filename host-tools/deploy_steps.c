@@ -256,7 +256,7 @@ static int self_test(struct assay_deploy *d, struct assay_backend *b,
     struct judged j = {.verdict = ASSAY_VERDICT_GOOD};
     int rc;
 
-    if (info->agent == NULL || info->agent->health == ASSAY_HEALTH_UNKNOWN)
+    if (info->agent.health == ASSAY_HEALTH_UNKNOWN)
         return 0;
     if (d->remote.timeout_ms < SELF_TEST_MS)
         assay_client_patience(b, SELF_TEST_MS);
@@ -285,9 +285,10 @@ int assay_deploy_hello(struct assay_deploy *d, const char *target,
     if (rc == 0 && !d->placed)
         rc = self_test(d, b, &info, err);
     if (rc == 0) {
-        snprintf(version, 64, "%.63s", info.build_id);
-        snprintf(d->kernels, sizeof(d->kernels), "%.31s", info.kernels);
-        snprintf(d->features, sizeof(d->features), "%.127s", info.features);
+        snprintf(version, 64, "%.63s", info.agent.build_id);
+        snprintf(d->kernels, sizeof(d->kernels), "%.31s", info.agent.kernels);
+        snprintf(d->features, sizeof(d->features), "%.127s",
+                 info.agent.features);
     }
     if (b != NULL)
         b->vt->close(b);

@@ -85,18 +85,25 @@ static int local_info(struct assay_backend *b, struct assay_backend_info *out,
     uint32_t flags = assay_cpu_probe() & l->cpumask;
     (void)err;
     *out = (struct assay_backend_info){
-        .board_id = "local",
-        .soc = "",
-        .runtime = "",
-        .build_id = ASSAY_VERSION,
-        .kernels = assay_cpu_rung(flags & ASSAY_CPU_KERNELS),
-        .features = assay_cpu_names(flags, l->features, sizeof(l->features)),
-        .cpu_flags = flags,
-        .uptime_s = now_us() / 1000000u - l->opened_s,
-        .lease_owner = "",
+        .is_local = true,
+        .agent =
+            {
+#define ASSAY_INFO_TEXT(field) .field = "",
+#define ASSAY_INFO_NUMBER(type, field)
+#include "proto/info.def"
+#undef ASSAY_INFO_TEXT
+#undef ASSAY_INFO_NUMBER
+            },
     };
+    out->agent.board_id = "local";
+    out->agent.build_id = ASSAY_VERSION;
+    out->agent.kernels = assay_cpu_rung(flags & ASSAY_CPU_KERNELS);
+    out->agent.features =
+        assay_cpu_names(flags, l->features, sizeof(l->features));
+    out->agent.cpu_flags = flags;
+    out->agent.uptime_s = now_us() / 1000000u - l->opened_s;
     if (l->plan)
-        out->memory_used =
+        out->agent.memory_used =
             assay_plan_arena_bytes(l->plan) + assay_plan_packed_bytes(l->plan);
     return 0;
 }

@@ -106,7 +106,7 @@ static void settled_line(const struct assay_run *r,
                                              : ASSAY_MSG_SETTLED_ON_OTHER,
                   "path", path, "board",
                   r->o->local ? assay_message_text(ASSAY_MSG_SETTLED_HERE)
-                              : r->info.board_id,
+                              : r->info.agent.board_id,
                   NULL);
     if (left > 0)
         assay_hypothesis_text(k->found->v, output_of(k), what, sizeof(what));

@@ -57,7 +57,7 @@ static int note(struct assay_bundle_writer *w, const char *key,
 
 static const char *environment(const struct assay_run *r, char *out, size_t cap)
 {
-    const struct assay_backend_info *i = &r->info;
+    const struct assay_msg_info *i = &r->info.agent;
     char mask[24], features[300];
 
     snprintf(features, sizeof(features), "%.100s%s%.180s", i->soc,

@@ -113,9 +113,9 @@ void assay_run_head_lines(struct assay_run *r,
     assay_hex(r->s->model_sha256, 4, hash);
     strcat(hash, "…");
     assay_message(text, sizeof(text), ASSAY_MSG_HEAD_MODEL, "model",
-                  r->s->model_name, "hash", hash, "board", r->info.board_id,
-                  "features", r->info.features, "kernels", r->kernels, "agent",
-                  r->info.build_id, NULL);
+                  r->s->model_name, "hash", hash, "board",
+                  r->info.agent.board_id, "features", r->info.agent.features,
+                  "kernels", r->kernels, "agent", r->info.agent.build_id, NULL);
     assay_line_add(l, "", text);
     assay_message(text, sizeof(text), ASSAY_MSG_HEAD_SAMPLES, "samples",
                   assay_num_u(r->n_samples).text, "time", r->started,

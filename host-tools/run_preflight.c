@@ -94,9 +94,9 @@ static void add_library(struct claims *c, struct assay_run *r, const char *name,
 
 static void add_board(struct claims *c, struct assay_run *r)
 {
-    const char *p = r->info.runtime != NULL ? r->info.runtime : "";
+    const char *p = r->info.agent.runtime != NULL ? r->info.agent.runtime : "";
 
-    add(c, ASSAY_ABOUT_SOC, ASSAY_BY_BOARD, r->info.soc, "");
+    add(c, ASSAY_ABOUT_SOC, ASSAY_BY_BOARD, r->info.agent.soc, "");
     while (*p != '\0') {
         size_t n = strcspn(p, " ");
 

@@ -52,7 +52,7 @@ static void add_rung(struct assay_run_repeats *k, uint32_t mask,
 /* Each rung below the one that is judged. */
 static void find_kinds(const struct assay_run *r, struct assay_run_repeats *k)
 {
-    uint32_t have = r->info.cpu_flags & r->o->cpumask;
+    uint32_t have = r->info.agent.cpu_flags & r->o->cpumask;
 
     bool data = r->o->capture < ASSAY_CAPTURE_DIGEST;
 

@@ -129,11 +129,12 @@ int assay_run_resume_board(struct assay_run *r, struct assay_err *err)
 
     if (r->resume == NULL || r->resume->old == NULL)
         return 0;
-    rc = same(r, "board", "board", r->info.board_id, err);
+    rc = same(r, "board", "board", r->info.agent.board_id, err);
     if (rc == 0)
-        rc = same(r, "agent", "version of the agent", r->info.build_id, err);
+        rc = same(r, "agent", "version of the agent", r->info.agent.build_id,
+                  err);
     if (rc == 0)
-        rc = same(r, "features", "CPU", r->info.features, err);
+        rc = same(r, "features", "CPU", r->info.agent.features, err);
     return rc;
 }
 
@@ -157,9 +158,12 @@ static bool begin_journal(struct assay_run *r)
     struct assay_err err = {0};
     char model[65];
     const char *const notes[][2] = {
-        {"assay", ASSAY_VERSION},    {"model", model_hash(r, model)},
-        {"slice", k->slice},         {"board", r->info.board_id},
-        {"agent", r->info.build_id}, {"features", r->info.features},
+        {"assay", ASSAY_VERSION},
+        {"model", model_hash(r, model)},
+        {"slice", k->slice},
+        {"board", r->info.agent.board_id},
+        {"agent", r->info.agent.build_id},
+        {"features", r->info.agent.features},
     };
     int rc;
 

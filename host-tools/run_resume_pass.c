@@ -214,7 +214,7 @@ static void tell_mask(struct assay_run *r, uint32_t then,
         return;
     k->told_mask = true;
     r->scalar_only = false; /* not all of it was */
-    r->kernels = r->info.kernels;
+    r->kernels = r->info.agent.kernels;
     snprintf(was, sizeof(was), "0x%x", then);
     snprintf(now, sizeof(now), "0x%x", run->cpumask);
     assay_message(text, sizeof(text), ASSAY_MSG_RESUME_MASK, "was", was, "now",

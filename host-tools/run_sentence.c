@@ -155,9 +155,10 @@ const char *assay_run_sentence(const struct assay_run *r,
     y = &r->s->layers[sum->first_culprit];
     return assay_message(
         out, cap, *id, "layer", y->name, "kernel",
-        r->layers[sum->first_culprit].kernel, "features", r->info.features,
-        "numerics", r->p.numerics, "op", y->source_op, "arith", y->arith,
-        "column", assay_column_name(sum->first_column), "everywhere",
+        r->layers[sum->first_culprit].kernel, "features",
+        r->info.agent.features, "numerics", r->p.numerics, "op", y->source_op,
+        "arith", y->arith, "column", assay_column_name(sum->first_column),
+        "everywhere",
         assay_run_cpu_all_exact(sum) ? assay_message_text(ASSAY_MSG_EVERYWHERE)
                                      : "",
         "layout",

@@ -273,11 +273,11 @@ static void test_run(void **state)
     assert_alive(f);
     assert_true(strstr(f->seen.kernel, "unary") != NULL);
     assert_int_equal(f->b->vt->info(f->b, &info, &err), 0);
-    assert_string_equal(info.board_id, board);
-    assert_string_equal(info.lease_owner, "me@test 1");
+    assert_string_equal(info.agent.board_id, board);
+    assert_string_equal(info.agent.lease_owner, "me@test 1");
     assert_int_equal(info.protocol, 1);
-    assert_int_equal(info.constants, 2);
-    assert_true(info.memory_used > SIDE * SIDE);
+    assert_int_equal(info.agent.blobs, 2);
+    assert_true(info.agent.memory_used > SIDE * SIDE);
     assert_true(f->b->vt->received(f->b) > 0);
     teardown(f);
 }
@@ -505,8 +505,9 @@ static void test_lease_of_two_processes(void **state)
     assert_int_equal(b->vt->load(b, f->slice, &err), ASSAY_EBUSY);
     assert_non_null(strstr(err.text, "me@test 1"));
     assert_int_equal(b->vt->info(b, &info, &err), 0);
-    assert_string_equal(info.lease_owner, "me@test 1");
-    assert_true(info.lease_expires_s > 0 && info.lease_expires_s <= 60);
+    assert_string_equal(info.agent.lease_owner, "me@test 1");
+    assert_true(info.agent.lease_expires_ms > 0 &&
+                info.agent.lease_expires_ms <= 60000);
     b->vt->close(b);
     assert_alive(f);
 

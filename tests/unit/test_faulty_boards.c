@@ -158,10 +158,10 @@ static int board_info(struct assay_backend *b, struct assay_backend_info *out,
     int rc = board.inner->vt->info(board.inner, out, err);
 
     (void)b;
-    out->board_id = "faulty";
-    out->cpu_flags = ASSAY_CPU_NEON;
-    out->kernels = "neon";
-    out->features = "asimd";
+    out->agent.board_id = "faulty";
+    out->agent.cpu_flags = ASSAY_CPU_NEON;
+    out->agent.kernels = "neon";
+    out->agent.features = "asimd";
     return rc;
 }
 
