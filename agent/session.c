@@ -322,11 +322,10 @@ static void on_data(void *self, const uint8_t *data, size_t n)
         assay_session_fatal(s, &err);
         return;
     }
-    /* What came while it waits is kept for later, and no more is read. */
-    if (s->paused)
-        (void)!assay_conn_read(s->conn, false);
-    else
+    if (!s->paused)
         process(s);
+    else if (assay_frame_pending(&s->decoder) > SMALL_QUEUE)
+        (void)!assay_conn_read(s->conn, false);
 }
 
 void assay_session_limit(struct assay_session *s, bool has_lease)

@@ -113,8 +113,8 @@ void assay_session_refuse(struct assay_session *s, const struct assay_err *err);
 void assay_session_fatal(struct assay_session *s, const struct assay_err *err);
 void assay_session_release_lease(struct assay_session *s); /* if it has it */
 /* While it is paused no message is taken, and none of its deadlines runs: what
- * it waits for has its own. One read goes on, so that a client that hangs up is
- * gone at once. */
+ * it waits for has its own. Some is read and kept for later, so that a client
+ * that says a word (a ping) and hangs up is gone at once. */
 void assay_session_pause(struct assay_session *s, bool on);
 
 void assay_session_on_hello(struct assay_session *s, struct assay_msg *m);

@@ -174,7 +174,8 @@ static bool is_leased(struct hostile_peer *asks)
     return asks->got.u.info.lease_owner[0] != '\0';
 }
 
-/* Its lease does not outlive it, however long the test takes. */
+/* Its lease does not outlive it, however long the test takes and whatever it
+ * said meanwhile. */
 static void test_hung_up_during_a_test(void **state)
 {
     struct hostile_peer tests, asks;
@@ -186,6 +187,9 @@ static void test_hung_up_during_a_test(void **state)
     hostile_reach(&asks, hostile_agent(), HOSTILE_READY);
     pid = test_that_waits(&tests, PAGE);
     assert_true(is_leased(&asks));
+    hostile_say(&tests, hostile_number(ASSAY_MSG_PING, 1), NULL, 0);
+    assert_true(is_silent(&tests, 100)); /* it is read, and not answered */
+    hostile_say(&tests, hostile_number(ASSAY_MSG_PING, 2), NULL, 0);
     hostile_hang_up(&tests);
     for (int i = 0; i < 100 && leased; i++) {
         pause_ms(20);
